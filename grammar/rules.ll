@@ -15,6 +15,7 @@
 #include <cmath>
 
 #include "compiler/support/check.h"
+#include "compiler/support/utf8.h"
 #include "compiler/syntax/rules_keywords.h"
 #include "rules_parser.h"
 
@@ -165,28 +166,10 @@ std::string unquote(std::string_view text, size_t quotes) {
   return result;
 }
 
-/// The length of the UTF-8 sequence at the start of `text`; 0 if there is none.
-size_t sequence_length(std::string_view text) {
-  auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool is_overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool is_beyond = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
-  return is_overlong || is_beyond ? 0 : length;
-}
-
 void check_utf8(ScanState& state, std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = sequence_length(text.substr(i));
-    if (length == 0) {
-      return state.error(Code::BadLiteral, state.span(), fmt::format("the string is not UTF-8: byte 0x{:02x}", static_cast<unsigned char>(text[i])));
-    }
-    i += length;
-  }
+  const size_t wrong = collage::support::find_not_utf8(text);
+  if (wrong == std::string_view::npos) return;
+  state.error(Code::BadLiteral, state.span(), fmt::format("the string is not UTF-8: byte 0x{:02x}", static_cast<unsigned char>(text[wrong])));
 }
 
 double real(ScanState& state, std::string_view text) {

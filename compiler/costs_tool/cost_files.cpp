@@ -9,6 +9,7 @@
 
 #include "compiler/costs_tool/csv.h"
 #include "compiler/costs_tool/fields.h"
+#include "compiler/support/utf8.h"
 
 namespace collage::costs_tool {
 namespace {
@@ -29,6 +30,17 @@ std::optional<int64_t> whole_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// Returns whether both formats and the database keep the text as it is; an error at its place otherwise.
+bool check_text(const Field& field, std::string_view text, Span span, Diagnostics& diags) {
+  const size_t wrong = support::find_not_utf8(text);
+  if (wrong != std::string_view::npos) {
+    return diags.error(Code::BadCostFile, span, "{} is not UTF-8: byte 0x{:02x}", field.name,
+                       static_cast<unsigned char>(text[wrong]));
+  }
+  if (text.find('\0') == std::string_view::npos) return true;
+  return diags.error(Code::BadCostFile, span, "{} holds a byte that is zero", field.name);
 }
 
 /// Returns whether all numbers of a row are possible; an error at the row otherwise.
@@ -75,6 +87,7 @@ std::optional<std::vector<CostRow>> read_csv(std::string_view text, FileId file,
     bool is_read = true;
     for (size_t c = 0; c < columns.size(); ++c) {
       if (!columns[c]->is_number) {
+        is_read = check_text(*columns[c], record[c].text, span_of(record[c]), diags) && is_read;
         columns[c]->text_of(row) = record[c].text;
       } else if (std::optional<int64_t> number = whole_number(record[c].text)) {
         columns[c]->set_number(row, *number);
@@ -164,6 +177,7 @@ std::optional<std::vector<CostRow>> read_json(std::string_view text, FileId file
         field.set_number(row, found->get<int64_t>());
       } else {
         field.text_of(row) = found->get<std::string>();
+        is_read = check_text(field, field.text_of(row), value_span(text, span, field.name), diags) && is_read;
       }
     }
     is_good = is_read && check(row, value_span(text, span, "cost_ps"), diags) && is_good;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured costs as CSV and as JSON. Both hold all that the database does, so that what was exported can be imported on
-// another machine; what was read is as good as what was measured, so every number is checked.
+// another machine; what was read is as good as what was measured, so every number and every text is checked.
 //
 //     environment,candidate,cost_ps,spread_ps,runs,failure,timeout_ps,date,disturbance
 //     {"collage_costs": 1, "costs": [{"environment": "…", "candidate": "…", "cost_ps": 41000000, …}]}

@@ -3,24 +3,11 @@
 
 #include <algorithm>
 
+#include "compiler/support/utf8.h"
 #include "compiler/support/visible.h"
 
 namespace collage::import {
 namespace {
-
-/// Returns whether each lead byte is followed by as many continuation bytes as it announces.
-bool is_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    auto lead = static_cast<unsigned char>(text[i]);
-    size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead >= 0xf8 || (lead >= 0x80 && lead < 0xc2) || length > text.size() - i) return false;
-    for (size_t k = 1; k < length; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
-    }
-    i += length;
-  }
-  return true;
-}
 
 /// Collects the names of a graph and of the branches inside it, which read values of the graph around them.
 void collect_values(const onnx::GraphProto& proto, NameSet* taken, NameSet* read) {
@@ -111,10 +98,10 @@ ModelNames collect_names(const onnx::GraphProto& proto) {
 }
 
 bool check_names(const onnx::FunctionProto& function, const std::string& place, support::Diagnostics& diags) {
-  auto is_good = [](const std::string& name) { return is_utf8(name); };
+  auto is_good = [](const std::string& name) { return support::is_utf8(name); };
   bool all = std::all_of(function.input().begin(), function.input().end(), is_good);
   for (const auto& node : function.node()) {
-    all = all && is_utf8(node.name()) && std::all_of(node.output().begin(), node.output().end(), is_good);
+    all = all && support::is_utf8(node.name()) && std::all_of(node.output().begin(), node.output().end(), is_good);
   }
   return all || diags.error_at(support::Code::UnsupportedOnnx, place, "the name of a value is not UTF-8");
 }
@@ -122,7 +109,7 @@ bool check_names(const onnx::FunctionProto& function, const std::string& place, 
 bool check_names(const onnx::GraphProto& proto, const std::string& file, support::Diagnostics& diags) {
   bool is_good = true;
   auto check = [&](const std::string& name, const std::string& place) {
-    if (is_utf8(name)) return;
+    if (support::is_utf8(name)) return;
     is_good = diags.error_at(support::Code::UnsupportedOnnx, place, "the name of a value is not UTF-8");
   };
   for (int i = 0; i < proto.input_size(); ++i) check(proto.input(i).name(), fmt::format("{}: input {}", file, i));

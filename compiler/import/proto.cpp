@@ -146,14 +146,15 @@ Result<ExternalBytes> open_external(const TensorProto& proto, const ExternalData
   const std::filesystem::path path = std::filesystem::path(external.folder) / range->location;
   const support::FileAccess none;
   const support::FileAccess& access = external.access == nullptr ? none : *external.access;
-  const bool is_inside = stays_inside(range->location) && access.allows(path.string(), external.folder);
-  if (range->location.empty() || (!is_inside && !access.allows_outside())) {
+  const auto outside = [&] {
     return fail(fmt::format("location `{}` is not inside the model's folder", range->location));
-  }
+  };
+  if (range->location.empty() || (!stays_inside(range->location) && !access.allows_outside())) return outside();
   if (range->length >= 0 && static_cast<uint64_t>(range->length) != need) {
     return fail(fmt::format("{} bytes for a tensor of {}", range->length, need));
   }
   Result<runtime::Descriptor> file = access.open(path.string(), external.folder);
+  if (!file && file.message() == support::kOutside) return outside();
   if (!file) return fail(fmt::format("cannot read `{}`: {}", path.string(), file.message()));
   struct stat about {};
   if (::fstat(file->get(), &about) != 0)
@@ -205,6 +206,13 @@ int64_t elements_present(const TensorProto& proto, DType dtype) {
                             proto.double_data_size(), proto.uint64_data_size()});
 }
 
+Status parse_stream(google::protobuf::io::CodedInputStream& coded, google::protobuf::MessageLite& message) {
+  coded.SetTotalBytesLimit(INT_MAX);
+  if (message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage()) return Status::ok();
+  return Status::error(
+      fmt::format("is damaged near byte {}, or is not a protobuf file of this kind", coded.CurrentPosition()));
+}
+
 }  // namespace
 
 Status parse_file(const std::string& path, google::protobuf::MessageLite& message) {
@@ -212,14 +220,18 @@ Status parse_file(const std::string& path, google::protobuf::MessageLite& messag
   if (!file) return Status::error(fmt::format("cannot read: {}", file.message()));
   google::protobuf::io::FileInputStream stream(file->get());
   google::protobuf::io::CodedInputStream coded(&stream);
-  coded.SetTotalBytesLimit(INT_MAX);
-  bool parsed = message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
+  Status status = parse_stream(coded, message);
   if (stream.GetErrno() != 0) return Status::error(fmt::format("cannot read: {}", std::strerror(stream.GetErrno())));
-  if (!parsed) {
-    return Status::error(
-        fmt::format("is damaged near byte {}, or is not a protobuf file of this kind", coded.CurrentPosition()));
+  return status;
+}
+
+Status parse_bytes(std::string_view bytes, google::protobuf::MessageLite& message) {
+  if (bytes.size() > INT_MAX) {
+    return Status::error(fmt::format("has {} bytes, more than a message of protobuf can have", bytes.size()));
   }
-  return Status::ok();
+  google::protobuf::io::CodedInputStream coded(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                               static_cast<int>(bytes.size()));
+  return parse_stream(coded, message);
 }
 
 std::optional<DType> dtype_of(int element) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "compiler/support/file_access.h"
@@ -18,6 +19,8 @@ namespace collage::import {
 
 /// Reads a whole message. Damaged bytes give a failure, never a crash.
 runtime::Status parse_file(const std::string& path, google::protobuf::MessageLite& message);
+/// The same for a message in memory.
+runtime::Status parse_bytes(std::string_view bytes, google::protobuf::MessageLite& message);
 
 /// Returns the dtype of ONNX's element type `element`; nullopt for unsupported types.
 std::optional<runtime::DType> dtype_of(int element);

@@ -14,6 +14,7 @@
 #include "compiler/measure/sql_statement.h"
 #include "compiler/support/file_cache.h"
 #include "compiler/support/hash.h"
+#include "compiler/support/utf8.h"
 
 namespace collage::measure {
 namespace {
@@ -32,9 +33,14 @@ Measurement read_measurement(const SqlStatement& row, int first, std::string* pr
   constexpr int kTexts[] = {3, 6};
   for (int column = 0; column < 7; ++column) {
     const bool wants_text = std::find(std::begin(kTexts), std::end(kTexts), column) != std::end(kTexts);
-    if (wants_text ? row.is_text(first + column) : row.is_number(first + column)) continue;
-    *problem = fmt::format("the {} `{}` is no {}", kNames[column], row.text(first + column),
-                           wants_text ? "text" : "whole number");
+    const bool is_of_type = wants_text ? row.is_text(first + column) : row.is_number(first + column);
+    if (!is_of_type) {
+      *problem = fmt::format("the {} `{}` is no {}", kNames[column], row.text(first + column),
+                             wants_text ? "text" : "whole number");
+      return {};
+    }
+    if (!wants_text || support::is_utf8(row.text(first + column))) continue;
+    *problem = fmt::format("the {} is not UTF-8", kNames[column]);
     return {};
   }
   Measurement read;
@@ -213,6 +219,8 @@ runtime::Result<std::vector<CostRow>> CostDatabase::rows() {
   while (query.step()) {
     CostRow& row = rows.emplace_back(CostRow{query.text(0), query.text(1), {}});
     row.measurement = read_measurement(query, 2, &row.problem);
+    if (!support::is_utf8(row.environment)) row.problem = "the environment is not UTF-8";
+    if (!support::is_utf8(row.candidate)) row.problem = "the candidate is not UTF-8";
   }
   if (sqlite3_errcode(database_) != SQLITE_DONE) return runtime::Status::error(sqlite3_errmsg(database_));
   return rows;

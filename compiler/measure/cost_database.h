@@ -5,8 +5,8 @@
 //     measurement(environment, candidate, …)      the key is the candidate's whole text, so two are never confused
 //     reference(machine, …)                       what the reference kernel takes (reference_kernel.h)
 //
-// Rows are checked when they are read: one with impossible numbers, which only another program can have written, counts
-// as absent and is replaced by the next measurement.
+// Rows are checked when they are read: one with impossible numbers or with texts that are not UTF-8, which only another
+// program can have written, counts as absent and is replaced by the next measurement.
 #pragma once
 
 #include <cstdint>

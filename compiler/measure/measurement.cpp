@@ -6,6 +6,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "compiler/measure/printable.h"
+
 namespace collage::measure {
 namespace {
 
@@ -79,9 +81,10 @@ std::string to_line(const Measurement& measurement) {
 
 std::optional<Measurement> parse_line(std::string_view line) {
   std::string text(line);
-  if (text.starts_with("no ")) return failed_measurement(text.substr(3));
+  const auto reason_from = [&](size_t at) { return printable(text.substr(at), text.size()); };
+  if (text.starts_with("no ")) return failed_measurement(reason_from(3));
   if (text.starts_with("later ")) {
-    Measurement failed = failed_measurement(text.substr(6));
+    Measurement failed = failed_measurement(reason_from(6));
     failed.lasting = false;
     return failed;
   }

@@ -63,7 +63,7 @@ bool is_of_the_machine(std::string_view reason);
 /// One line: `ok COST_PS SPREAD_PS RUNS COMPILED DISTURBANCE`, `no REASON`, or `later REASON` if the failure is not
 /// lasting.
 std::string to_line(const Measurement& measurement);
-/// Returns nullopt if the line has another form.
+/// Returns nullopt if the line has another form. Reasons may hold anything, a path for instance, and become printable.
 std::optional<Measurement> parse_line(std::string_view line);
 
 }  // namespace collage::measure

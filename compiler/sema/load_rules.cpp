@@ -26,9 +26,10 @@ class RuleLoader {
   RuleLoader(support::SourceManager& sources, support::FileAccess access, Diagnostics& diags)
       : sources_(sources), access_(std::move(access)), diags_(diags) {}
 
-  /// `include` is the string that names the file, invalid for a file of the command line.
+  /// `included` is the string that names the file, null for a file of the command line.
   /// `folder` is that of the file which includes it.
-  bool load(const std::string& path, support::Span include, const std::string& folder = "") {
+  bool load(const std::string& path, const syntax::StringAst* included = nullptr, const std::string& folder = "") {
+    const support::Span include = included != nullptr ? included->span : support::Span();
     std::error_code error;
     std::string key = fs::weakly_canonical(path, error).string();
     if (auto known = files_.find(key); known != files_.end()) {
@@ -39,8 +40,11 @@ class RuleLoader {
     }
     std::string why;
     std::optional<support::FileId> id =
-        include.is_valid() ? sources_.load(path, access_, folder, &why) : sources_.load(path, &why);
-    if (!id && !include.is_valid()) return diags_.error_at(Code::CannotRead, path, "cannot be read: {}", why);
+        included != nullptr ? sources_.load(path, access_, folder, &why) : sources_.load(path, &why);
+    if (!id && included == nullptr) return diags_.error_at(Code::CannotRead, path, "cannot be read: {}", why);
+    if (!id && why == support::kOutside) {
+      return diags_.error(Code::CannotRead, include, "`{}` {}", included->text, why).note("{}", support::kOutsideHint);
+    }
     if (!id) return diags_.error(Code::CannotRead, include, "`{}` cannot be read: {}", path, why);
     File& file = files_[key];
     file.ast = syntax::parse_rules(sources_, *id, diags_);
@@ -48,7 +52,7 @@ class RuleLoader {
     file.is_open = true;
     chain_.push_back({key, include});
     bool ok = true;
-    for (const syntax::StringAst& included : file.ast->includes) ok = load_included(file, path, included) && ok;
+    for (const syntax::StringAst& name : file.ast->includes) ok = load_included(file, path, name) && ok;
     chain_.pop_back();
     file.is_open = false;
     if (!ok) return false;  // names of unread files would be reported as unknown
@@ -96,12 +100,7 @@ class RuleLoader {
   bool load_included(File& file, const std::string& path, const syntax::StringAst& included) {
     std::string target = (fs::path(path).parent_path() / included.text).lexically_normal().string();
     if (included.text.empty()) return diags_.error(Code::CannotRead, included.span, "the file name is missing");
-    const std::string folder = fs::path(path).parent_path().string();
-    if (!access_.allows(target, folder)) {
-      return diags_.error(Code::CannotRead, included.span, "`{}` {}", included.text, support::kOutside)
-          .note("{}", support::kOutsideHint);
-    }
-    if (!load(target, included.span, folder)) return false;
+    if (!load(target, &included, fs::path(path).parent_path().string())) return false;
     std::error_code error;
     for (const syntax::DefinitionsAst* definition :
          files_.at(fs::weakly_canonical(target, error).string()).definitions) {
@@ -151,7 +150,7 @@ std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std
     auto files = rule_files(path, diags);
     ok = ok && files;
     if (!files) continue;
-    for (const std::string& file : *files) ok = loader.load(file, {}) && ok;
+    for (const std::string& file : *files) ok = loader.load(file) && ok;
   }
   if (!ok) return std::nullopt;
   ir::RuleSet rules = loader.take();

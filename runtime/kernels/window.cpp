@@ -104,13 +104,16 @@ Problem resolve_window(const Shape& input, const Shape& kernel, const AttrMap& a
       continue;
     }
     int64_t padded = input[d] + window->pads_begin[d] + window->pads_end[d];
-    if (extent > padded) {
-      return WindowProblem{"", "kernel extent " + std::to_string(extent) + " exceeds the padded input extent " +
-                                   std::to_string(padded) + " in spatial dimension " + std::to_string(d)};
-    }
-    int64_t steps = ceil_mode ? ceil_div(padded - extent, stride) : (padded - extent) / stride;
+    // Rounded up, the last window ends less than a stride after the padding; also where it is the only one.
+    int64_t steps = ceil_mode ? ceil_div(padded - extent, stride) : extent > padded ? -1 : (padded - extent) / stride;
     // A window that would start after the input and its leading pad covers nothing.
-    if (ceil_mode && steps > 0 && steps * stride >= input[d] + window->pads_begin[d]) --steps;
+    if (ceil_mode && steps >= 0 && steps * stride >= input[d] + window->pads_begin[d]) --steps;
+    if (steps < 0) {
+      const bool is_over_stride = ceil_mode && extent - padded >= stride;
+      return WindowProblem{"", "kernel extent " + std::to_string(extent) + " exceeds the padded input extent " +
+                                   std::to_string(padded) + " in spatial dimension " + std::to_string(d) +
+                                   (is_over_stride ? " by its stride, " + std::to_string(stride) + ", or more" : "")};
+    }
     window->output[d] = steps + 1;
   }
   return std::nullopt;

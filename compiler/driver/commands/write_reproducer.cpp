@@ -34,14 +34,46 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-bool make_folder(const fs::path& folder, support::Diagnostics& diags) {
-  std::error_code error;
-  if (fs::exists(folder, error) && (!fs::is_directory(folder, error) || !fs::is_empty(folder, error))) {
-    return diags.error_at(Code::CannotWrite, folder.string(), "is no empty folder");
+/// A folder, empty at first, that is written as a whole: unless it is kept, what was written goes again, and so do the
+/// folders that were made for it.
+class NewFolder {
+ public:
+  explicit NewFolder(fs::path path) : path_(std::move(path)) {}
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+  ~NewFolder() {
+    std::error_code ignored;
+    for (const fs::path& entry : entries_) fs::remove_all(entry, ignored);
+    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // not if something else lies there by now
   }
-  fs::create_directories(folder, error);
-  return !error || diags.error_at(Code::CannotWrite, folder.string(), "cannot create: {}", error.message());
-}
+
+  bool make(support::Diagnostics& diags) {
+    std::error_code error;
+    if (fs::exists(path_, error) && (!fs::is_directory(path_, error) || !fs::is_empty(path_, error))) {
+      return diags.error_at(Code::CannotWrite, path_.string(), "is no empty folder");
+    }
+    const auto is_free = [&](const fs::path& at) {
+      return !at.empty() && fs::symlink_status(at, error).type() == fs::file_type::not_found;
+    };
+    for (fs::path at = path_; is_free(at); at = at.parent_path()) made_.push_back(at);
+    fs::create_directories(path_, error);
+    return !error || diags.error_at(Code::CannotWrite, path_.string(), "cannot create: {}", error.message());
+  }
+  /// The path of what is going to be written under this name.
+  fs::path entry(const std::string& name) {
+    entries_.push_back(path_ / name);
+    return entries_.back();
+  }
+  void keep() {
+    entries_.clear();
+    made_.clear();
+  }
+
+ private:
+  fs::path path_;
+  std::vector<fs::path> entries_;
+  std::vector<fs::path> made_;  ///< the innermost first
+};
 
 fs::path whole_path(const std::string& path) {
   std::error_code error;
@@ -173,27 +205,31 @@ const char* environment_of(const RuleFiles& rules) {
 
 std::optional<std::string> write_reproducer(const Reproducer& what, const std::string& folder,
                                             support::Diagnostics& diags) {
-  const fs::path to(folder);
+  NewFolder to(folder);
   const RuleCopies rules(what.rules, diags.sources());
-  if (!make_folder(to, diags) || !rules.write(to / "rules", diags)) return std::nullopt;
+  if (!to.make(diags) || !rules.write(to.entry("rules"), diags)) return std::nullopt;
   ir::PlacedGraph alone = ir::extract_partition(what.graph, what.partition, {what.graph.name, {}, written_out});
-  const WeightsPlace weights{to.string(), "model", true, {}};
+  const WeightsPlace place{folder, "model", true, {}};
   support::FileGroup files;
-  if (!move_weights_out(alone.graph, to.string(), weights, files, diags)) return std::nullopt;
+  const std::optional<std::string> weights = move_weights_out(alone.graph, folder, place, files, diags);
+  if (!weights) return std::nullopt;
+  if (!weights->empty()) to.entry(*weights);
   const std::string text = ir::print(alone.graph, alone.placement);
-  if (!files.add((to / "model.ir").string(), text, diags) || !files.commit(diags)) return std::nullopt;
+  if (!files.add(to.entry("model.ir").string(), text, diags) || !files.commit(diags)) return std::nullopt;
   for (size_t i = 0; i < what.inputs.size(); ++i) {
-    const std::string file = (to / input_file(what, i)).string();
+    const std::string file = to.entry(input_file(what, i)).string();
     if (!execution::write_tensor_file(file, what.request.run.formats, input_name(what, i), what.inputs[i], diags))
       return std::nullopt;
   }
   const std::string script =
       fmt::format("#!/bin/sh\ncd \"$(dirname \"$0\")\" && exec {}\"${{COLLAGEC:-collagec}}\"{}\n",
                   environment_of(what.rules), arguments_text(what, rules, ""));
-  if (!support::write_file((to / "run.sh").string(), script, diags)) return std::nullopt;
+  const fs::path run = to.entry("run.sh");
+  if (!support::write_file(run.string(), script, diags)) return std::nullopt;
   std::error_code ignored;
-  fs::permissions(to / "run.sh", fs::perms::owner_exec, fs::perm_options::add, ignored);
-  return fmt::format("{}collagec{}", environment_of(what.rules), arguments_text(what, rules, to));
+  fs::permissions(run, fs::perms::owner_exec, fs::perm_options::add, ignored);
+  to.keep();
+  return fmt::format("{}collagec{}", environment_of(what.rules), arguments_text(what, rules, folder));
 }
 
 }  // namespace collage::driver

@@ -29,7 +29,8 @@ struct Reproducer {
   std::vector<ir::Tensor> inputs;  ///< by boundary input
 };
 
-/// Writes the folder, which must not exist or be empty. Returns the command that runs it, nullopt after an error.
+/// Writes the folder, which must not exist or be empty. Returns the command that runs it; nullopt after an error, and then
+/// everything is as it was before.
 std::optional<std::string> write_reproducer(const Reproducer& what, const std::string& folder,
                                             support::Diagnostics& diags);
 

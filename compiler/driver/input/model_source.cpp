@@ -35,15 +35,16 @@ std::optional<syntax::ModelAst> read_text(const std::string& path, support::Sour
   return syntax::parse_model(sources, *file, diags);
 }
 
-/// Operands that hold no data but say what the shape of a result is: all but the first, of the first those of
-/// operators that have nothing else.
+/// Operands that hold no data but say what the shape of a result is: all but the first, of the first those of the
+/// standard's operators that have nothing else.
 bool decides_shape(const import::NodeView& node, size_t operand, const ir::Tensor& tensor) {
   static constexpr std::array<std::string_view, 3> kOfFirst = {"ConstantOfShape", "If", "Range"};
   static constexpr std::array<std::string_view, 3> kOfFloats = {"Range", "Resize", "Upsample"};
   static constexpr int64_t kMostElements = 256;
-  const auto has = [&](const auto& names) { return std::find(names.begin(), names.end(), node.op) != names.end(); };
+  const std::string_view op = node.domain.empty() ? std::string_view(node.op) : "";  // of the standard
+  const auto has = [&](const auto& names) { return std::find(names.begin(), names.end(), op) != names.end(); };
   // All operands of NonMaxSuppression decide: binding some of them helps nothing.
-  if (node.op == "NonMaxSuppression" || tensor.count() > kMostElements) return false;
+  if (op == "NonMaxSuppression" || tensor.count() > kMostElements) return false;
   if (operand == 0 && !has(kOfFirst)) return false;
   return !is_float(tensor.dtype()) || has(kOfFloats);
 }

@@ -41,7 +41,7 @@ class LoopRun {
     for (int64_t turn = 0; turn < most_ && goes_on_; ++turn) {
       if (Status status = run_turn(turn); !status) return status;
     }
-    const std::vector<std::optional<ir::TensorType>> types = types_without_turns();
+    const ResultTypes types = types_without_turns();
     std::vector<StageValue> results = std::move(states_);
     for (size_t i = 0; i < rows_.size(); ++i) {
       Result<ir::Tensor> stacked = rows_[i].empty() ? no_rows(types[results.size() + 1], 0) : concat(rows_[i], 0);
@@ -94,12 +94,11 @@ class LoopRun {
   }
 
   /// What the results of a turn would be, by output of the body; empty where turns gave them or there are none.
-  std::vector<std::optional<ir::TensorType>> types_without_turns() {
+  ResultTypes types_without_turns() {
     if (rows_.empty() || !rows_.front().empty()) return {};
-    std::vector<import::KnownValue> inputs = {{ir::TensorType{ir::DType::I64, {}}},
-                                              {ir::TensorType{ir::DType::Bool, {}}}};
+    ResultTypes inputs = {ir::TensorType{ir::DType::I64, {}}, ir::TensorType{ir::DType::Bool, {}}};
     for (const StageValue& state : states_) {
-      inputs.push_back(state.is_tensor() ? import::KnownValue{state.type()} : import::KnownValue{});
+      inputs.push_back(state.is_tensor() ? std::optional(state.type()) : std::nullopt);
     }
     return runner_.result_types(body_, inputs, &scope_);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <set>
 
 #include "compiler/driver/stages/host_nodes.h"
@@ -29,6 +30,11 @@ std::optional<import::KnownValue> known_value(const StageValue* value, bool is_b
   if (value == nullptr) return std::nullopt;
   if (!value->is_tensor()) return import::KnownValue{};
   return import::KnownValue{value->type(), is_bound || value->is_constant ? &value->tensor : nullptr};
+}
+
+/// Whether the value may differ from run to run: initializers do not.
+bool depends_on_run(const StageValue* value) {
+  return value != nullptr && !(value->is_constant && value->digest.empty());
 }
 
 std::vector<std::string> names_of(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
@@ -101,24 +107,42 @@ StageResult GraphRunner::run(GraphRef graph, Scope& scope, const std::string& na
   return outputs;
 }
 
-std::vector<std::optional<ir::TensorType>> GraphRunner::result_types(GraphRef body,
-                                                                     const std::vector<import::KnownValue>& inputs,
-                                                                     const Scope* outer) const {
+const ResultTypes& GraphRunner::result_types(GraphRef body, const ResultTypes& inputs, const Scope* outer) {
   const Scope scope(*file_, body, outer);
   std::map<std::string, import::KnownValue> given;
   const std::vector<std::string> names = file_->input_names(body);
-  for (size_t i = 0; i < std::min(names.size(), inputs.size()); ++i) given.emplace(names[i], inputs[i]);
+  std::string key;
+  for (size_t i = 0; i < std::min(names.size(), inputs.size()); ++i) {
+    given.emplace(names[i], import::KnownValue{inputs[i]});
+    key += fmt::format("{}, ", inputs[i] ? ir::to_string(*inputs[i]) : "none");
+  }
+  for (const std::string& name : reads_of_body(body)) {
+    const StageValue* value = given.contains(name) ? nullptr : scope.find(name);
+    if (depends_on_run(value)) key += fmt::format("{} {}, ", name, key_of(*value));
+  }
+  const auto known = std::find_if(known_types_.begin(), known_types_.end(),
+                                  [&](const KnownTypes& one) { return one.body == body && one.key == key; });
+  if (known != known_types_.end()) {
+    known_types_.splice(known_types_.begin(), known_types_, known);
+    return known_types_.front().types;
+  }
   const auto find = [&](const std::string& name) {
-    const auto known = given.find(name);
-    return known != given.end() ? std::optional(known->second) : known_value(scope.find(name), false);
+    const auto input = given.find(name);
+    return input != given.end() ? std::optional(input->second) : known_value(scope.find(name), false);
   };
+  known_types_.push_front({body, std::move(key), make_types(body, find)});
+  if (known_types_.size() > kept_) known_types_.pop_back();
+  return known_types_.front().types;
+}
+
+ResultTypes GraphRunner::make_types(GraphRef body, const FindValue& find) const {
   // What is wrong with the body is an error only where it runs.
   support::Diagnostics unheard(diags_.sources());
   std::optional<import::ImportedStage> stage;
   if (auto order = import::order_of_nodes(*file_, body, unheard)) {
     stage = import::import_stage(*file_, {body, std::move(*order), find}, unheard);
   }
-  std::vector<std::optional<ir::TensorType>> types;
+  ResultTypes types;
   const std::vector<std::string> outputs = file_->output_names(body);
   for (size_t i = 0; i < outputs.size(); ++i) {
     types.push_back(file_->output_type(body, i));
@@ -147,12 +171,30 @@ GraphRunner::Point* GraphRunner::point_of(GraphRef graph, std::vector<int> nodes
   if (nodes.empty()) return nullptr;
   std::unique_ptr<Point>& point = points_[{graph, nodes}];
   if (point == nullptr) {
-    std::set<std::string> reads, made;
-    for (int index : nodes) file_->add_names(graph, index, reads, made);
-    for (const std::string& name_made : made) reads.erase(name_made);
-    point = std::make_unique<Point>(Point{graph, std::move(nodes), name, {reads.begin(), reads.end()}, {}});
+    std::vector<std::string> reads = reads_of(graph, nodes);
+    point = std::make_unique<Point>(Point{graph, std::move(nodes), name, std::move(reads), {}});
   }
   return point.get();
+}
+
+/// What the nodes read of others.
+std::vector<std::string> GraphRunner::reads_of(GraphRef graph, const std::vector<int>& nodes) const {
+  std::set<std::string> reads, made;
+  for (int index : nodes) file_->add_names(graph, index, reads, made);
+  for (const std::string& name : made) reads.erase(name);
+  return {reads.begin(), reads.end()};
+}
+
+/// What the results of a body depend on: inputs and values around it. They may be such values themselves.
+const std::vector<std::string>& GraphRunner::reads_of_body(GraphRef body) {
+  auto [known, is_new] = reads_of_bodies_.try_emplace(body);
+  if (is_new) {
+    std::vector<int> nodes(file_->node_count(body));
+    std::iota(nodes.begin(), nodes.end(), 0);
+    known->second = reads_of(body, nodes);
+    for (const std::string& output : file_->output_names(body)) known->second.push_back(output);
+  }
+  return known->second;
 }
 
 Result<std::shared_ptr<GraphRunner::Stage>> GraphRunner::stage_for(Point& point, const Scope& scope) {
@@ -161,7 +203,7 @@ Result<std::shared_ptr<GraphRunner::Stage>> GraphRunner::stage_for(Point& point,
     Status status = Status::ok();
     const StageValue* value = scope.find(name, &status);
     if (!status) return status;
-    if (value == nullptr || (value->is_constant && value->digest.empty())) continue;
+    if (!depends_on_run(value)) continue;
     key += fmt::format("{}{} {}", key.empty() ? "" : ", ", name, key_of(*value));
   }
   const auto use = std::pair(&point, key);

@@ -7,6 +7,7 @@
 // Expects values of the declared dtypes. What a graph computes does not depend on which stages are kept.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -20,6 +21,8 @@
 namespace collage::driver {
 
 using StageResult = runtime::Result<std::vector<StageValue>>;
+/// By result; nullopt where it is not known, or is no tensor.
+using ResultTypes = std::vector<std::optional<ir::TensorType>>;
 
 /// What is said of a stage: how large it is, how it runs, how often it did.
 struct StageReport {
@@ -46,11 +49,10 @@ class GraphRunner {
   /// The results of a body. `inputs` in the order of its inputs; `outer`: the graph around it; `name`: for reports.
   StageResult run(import::GraphRef body, const std::vector<StageValue>& inputs, const Scope* outer,
                   const std::string& name);
-  /// What the results of a body would be for such inputs, without a run: what follows from their types, else what is
-  /// declared, with open dimensions as 0; nullopt where neither says it.
-  std::vector<std::optional<ir::TensorType>> result_types(import::GraphRef body,
-                                                          const std::vector<import::KnownValue>& inputs,
-                                                          const Scope* outer) const;
+  /// What the results of a body would be for inputs of such types (nullopt: no tensor), without a run: what follows from
+  /// them, else what is declared, with open dimensions as 0. As many answers as stages are kept; this one holds until the
+  /// next call.
+  const ResultTypes& result_types(import::GraphRef body, const ResultTypes& inputs, const Scope* outer);
 
   const import::OnnxFile& file() const { return *file_; }
   /// Stages made so far, those that were dropped too, in the order in which they were made. After many the last report is
@@ -62,9 +64,20 @@ class GraphRunner {
   /// A place in a graph at which a stage begins: the nodes that are still to be run.
   struct Point;
 
+  using FindValue = std::function<std::optional<import::KnownValue>(const std::string&)>;
+  /// Types of a body's results, and what they follow from.
+  struct KnownTypes {
+    import::GraphRef body;
+    std::string key;
+    ResultTypes types;
+  };
+
   StageResult run(import::GraphRef graph, Scope& scope, const std::string& name);
   runtime::Result<Point*> start(import::GraphRef graph, const std::string& name);
   Point* point_of(import::GraphRef graph, std::vector<int> nodes, const std::string& name);
+  std::vector<std::string> reads_of(import::GraphRef graph, const std::vector<int>& nodes) const;
+  const std::vector<std::string>& reads_of_body(import::GraphRef body);
+  ResultTypes make_types(import::GraphRef body, const FindValue& find) const;
   runtime::Result<std::shared_ptr<Stage>> stage_for(Point& point, const Scope& scope);
   runtime::Result<std::shared_ptr<Stage>> make_stage(Point& point, const Scope& scope, const std::string& key);
   runtime::Status run_stage(const Stage& stage, Scope& scope);
@@ -81,6 +94,8 @@ class GraphRunner {
   std::map<std::pair<import::GraphRef, std::vector<int>>, std::unique_ptr<Point>> points_;
   std::map<import::GraphRef, Point*> starts_;
   std::list<std::pair<Point*, std::string>> used_;  ///< kept stages, the last used first
+  std::map<import::GraphRef, std::vector<std::string>> reads_of_bodies_;
+  std::list<KnownTypes> known_types_;  ///< the last used first
   std::vector<std::unique_ptr<StageReport>> reports_;
 };
 

@@ -20,7 +20,6 @@ using ir::Tensor;
 using runtime::Result;
 using runtime::Status;
 using Tensors = std::vector<Tensor>;
-using Types = std::vector<std::optional<ir::TensorType>>;
 
 struct ScanShape {
   size_t states = 0;
@@ -137,7 +136,7 @@ class ScanRun {
     }
     Tensors results;
     for (const StageValue& state : states) results.push_back(state.tensor);
-    const Types types = turns == 0 ? types_without_turns(operands, axes) : Types();
+    const ResultTypes types = turns == 0 ? types_without_turns(operands, axes) : ResultTypes();
     for (size_t i = 0; i < rows.size(); ++i) {
       Result<Tensor> whole =
           turns == 0 ? no_rows(types[shape_.states + i], at(shape_.output_axes, i)) : stack(std::move(rows[i]), i);
@@ -148,12 +147,12 @@ class ScanRun {
   }
 
   /// What the results of a turn would be, by output of the body.
-  Types types_without_turns(const Tensors& operands, const std::vector<size_t>& axes) {
-    std::vector<import::KnownValue> inputs;
+  ResultTypes types_without_turns(const Tensors& operands, const std::vector<size_t>& axes) {
+    ResultTypes inputs;
     for (size_t i = 0; i < operands.size(); ++i) {
       ir::TensorType type{operands[i].dtype(), operands[i].shape()};
       if (i >= shape_.states) type.shape.erase(type.shape.begin() + static_cast<int64_t>(axes[i - shape_.states]));
-      inputs.push_back({std::move(type)});
+      inputs.push_back(std::move(type));
     }
     return runner_.result_types(body_, inputs, &scope_);
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools over windows, and over all spatial dimensions.
+#include <algorithm>
+
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/define.h"
 #include "runtime/kernels/window.h"
@@ -91,9 +93,12 @@ bool infer_global_lp_pool(InferContext& ctx) {
   return check_norm(ctx) && infer_global_pool(ctx);
 }
 
+/// A window may be wider than its operand.
 Work pool_work(const WorkArgs& args) {
+  const Shape& x = args.inputs[0].shape;
+  const Shape kernel = args.attrs.get_ints("kernel_shape");
   double window = 1;
-  for (int64_t extent : args.attrs.get_ints("kernel_shape")) window *= static_cast<double>(extent);
+  for (size_t d = 0; d < kernel.size(); ++d) window *= static_cast<double>(std::min(kernel[d], x[d + 2]));
   return {0, result_count(args) * window};
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize: interpolation to another size.
+//
+// With tf_crop_and_resize, `scales` enlarge the region of interest: an extent is floor(extent * (end - start) * scale), as the
+// standard's text has it. ONNX's shape inference and reference implementation leave the region out there.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/define.h"
@@ -24,20 +28,38 @@ bool check_modes(InferContext& ctx) {
          require_one_of(ctx, "nearest_mode", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
 }
 
-/// A region of interest, starts then ends, is what tf_crop_and_resize reads; it scales the region, not the whole.
+bool crops(InferContext& ctx) {
+  return ctx.attrs().get_string("coordinate_transformation_mode", "") == "tf_crop_and_resize";
+}
+
+/// A region of interest, starts then ends, is what tf_crop_and_resize reads.
 bool check_roi(InferContext& ctx) {
-  if (ctx.attrs().get_string("coordinate_transformation_mode", "") != "tf_crop_and_resize") return true;
+  if (!crops(ctx)) return true;
   if (!ctx.has_input(1)) return ctx.shape_error(1, "tf_crop_and_resize needs a region of interest");
   if (!require_type(ctx, 1, TypeClass::Float)) return false;
-  if (ctx.has_input(2) && runtime::element_count(ctx.input(2).shape) > 0) {
-    return ctx.shape_error(2, "tf_crop_and_resize is supported with sizes, not with scales");
-  }
   return require_shape(ctx, 1, {2 * static_cast<int64_t>(ctx.input(0).shape.size())});
 }
 
-/// Shape of the result: the extents times `scales`, rounded down, in single precision, as exporters compute:
+/// `*shares` = how much of each dimension lies in the region of interest.
+bool read_shares(InferContext& ctx, std::vector<float>* shares) {
+  const Tensor* region = ctx.constant(1);
+  if (region == nullptr) return ctx.not_constant(1);
+  const size_t rank = shares->size();
+  const auto bound = [&](size_t i) {
+    return static_cast<float>(runtime::element_as_double(region->view(), static_cast<int64_t>(i)));
+  };
+  for (size_t d = 0; d < rank; ++d) {
+    const float begin = bound(d), end = bound(rank + d);
+    if (!(end >= begin) || !std::isfinite(end - begin))
+      return ctx.shape_error(1, fmt::format("nothing lies between {} and {} of dimension {}", begin, end, d));
+    (*shares)[d] = end - begin;
+  }
+  return true;
+}
+
+/// Shape of the result: the extents times `shares` and `scales`, rounded down, in single precision, as exporters compute:
 /// 7 * (50 / 7) is 50 there, and 49.9999995 in double.
-bool scale_shape(InferContext& ctx, Shape* shape) {
+bool scale_shape(InferContext& ctx, const std::vector<float>& shares, Shape* shape) {
   if (!require_type(ctx, 2, TypeClass::Float) || !require_rank(ctx, 2, 1, 1)) return false;
   const Tensor* scales = ctx.constant(2);
   if (scales == nullptr) return ctx.not_constant(2);
@@ -46,7 +68,7 @@ bool scale_shape(InferContext& ctx, Shape* shape) {
   }
   for (size_t d = 0; d < shape->size(); ++d) {
     double scale = runtime::element_as_double(scales->view(), static_cast<int64_t>(d));
-    double extent = std::floor(static_cast<float>((*shape)[d]) * static_cast<float>(scale));
+    double extent = std::floor(static_cast<float>((*shape)[d]) * shares[d] * static_cast<float>(scale));
     if (!(scale > 0) || !(extent < 1e12))
       return ctx.shape_error(2, fmt::format("scale {} of dimension {} is illegal", scale, d));
     (*shape)[d] = static_cast<int64_t>(extent);
@@ -64,7 +86,9 @@ bool infer_resize(InferContext& ctx) {
     return ctx.shape_error(ctx.has_input(3) ? 3 : 0, "neither `scales` nor `sizes` is given");
   }
   size_t rank = type.shape.size();
-  if (given(2) && !scale_shape(ctx, &type.shape)) return false;
+  std::vector<float> shares(rank, 1.0F);
+  if (crops(ctx) && given(2) && !given(3) && !read_shares(ctx, &shares)) return false;
+  if (given(2) && !scale_shape(ctx, shares, &type.shape)) return false;
   if (given(3)) {
     const Shape& from = ctx.input(0).shape;
     runtime::Ints sizes;

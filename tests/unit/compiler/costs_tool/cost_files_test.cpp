@@ -91,6 +91,25 @@ TEST(CostFiles, WrongOnesAreRefusedAtTheirPlace) {
   expect("", "costs:1:1", "0 columns, need 9");
 }
 
+TEST(CostFiles, TextsThatWouldComeBackDifferentAreRefused) {
+  const std::string csv = to_csv(some_rows()), json = to_json(some_rows());
+  const auto expect = [](const std::string& text, const std::string& where, const std::string& why) {
+    const Read result = read(text);
+    EXPECT_FALSE(result.rows) << why;
+    EXPECT_NE(result.errors.find(where), std::string::npos) << where << " is not in\n" << result.errors;
+    EXPECT_NE(result.errors.find(why), std::string::npos) << why << " is not in\n" << result.errors;
+  };
+  expect(with(csv, "collage 0.1.0", "l\x98\x91"), "costs:2:1", "environment is not UTF-8: byte 0x98");
+  expect(with(csv, "note", "n\xe9"), "costs:5:45", "candidate is not UTF-8: byte 0xe9");
+  expect(with(csv, "it broke", "it \xc0\xaf"), "costs:12:18", "failure is not UTF-8: byte 0xc0");
+  expect(with(csv, "busy", "\xed\xa0\x80"), "costs:", "disturbance is not UTF-8: byte 0xed");
+  expect(with(csv, "it broke", std::string(1, '\0')), "costs:12:18", "failure holds a byte that is zero");
+  expect(with(json, "it broke", "it \xc0\xaf"), "costs:3:", "this is no JSON");
+  expect(with(json, "it broke", "it \\ud800"), "costs:3:", "this is no JSON");
+  expect(with(json, "it broke", "it \\u0000"), "costs:3:", "failure holds a byte that is zero");
+  EXPECT_TRUE(read(with(csv, "it broke", "caf\xc3\xa9 \xf0\x9d\x95\x8f")).rows);
+}
+
 TEST(Csv, FieldsMayHoldAnything) {
   for (const std::string text : {"plain", "a,b", "say \"no\"", "two\nlines", ""}) {
     const std::vector<CsvRecord> records = parse_csv("x," + csv_quoted(text) + "\r\n\ny,z\n");

@@ -141,6 +141,35 @@ TEST_F(LaterTest, ResizeKeepsTheRatioBesideARegion) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{1, 3, 6, 2}));
 }
 
+/// 7 / 6 is the least scale: 3.5 rows round up to 4, which no scale gives. The region says where they are taken from.
+TEST_F(LaterTest, ResizeKeepsTheRatioOfARegion) {
+  set_opset(19);
+  input("x", {1, 3, 6, 2});
+  floats("roi", {4}, {0, 0.25F, 1, 0.75F});
+  integers("sizes", {2}, {9, 7});
+  auto& resize = node("Resize", {"x", "roi", "", "sizes"}, {"y"});
+  attr(resize, "axes", Ints{1, 2});
+  attr(resize, "mode", std::string("linear"));
+  attr(resize, "coordinate_transformation_mode", std::string("tf_crop_and_resize"));
+  attr(resize, "keep_aspect_ratio_policy", std::string("not_larger"));
+  output("y");
+  ir::Graph graph = imported_as("Resize");
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{1, 4, 7, 2}));
+}
+
+TEST_F(LaterTest, ResizeScalesARegionOfItsAxes) {
+  set_opset(18);
+  input("x", {1, 2, 4});
+  floats("roi", {2}, {0.25F, 0.75F});
+  floats("scales", {1}, {2});
+  auto& resize = node("Resize", {"x", "roi", "scales"}, {"y"});
+  attr(resize, "axes", Ints{-1});
+  attr(resize, "coordinate_transformation_mode", std::string("tf_crop_and_resize"));
+  output("y");
+  // 4 * 0.5 * 2 elements, at 0.75, 1.25, 1.75 and 2.25.
+  EXPECT_EQ(run(imported_as("Resize")), (Floats{2, 2, 3, 3, 6, 6, 7, 7}));
+}
+
 TEST_F(LaterTest, ExtentsOfAKeptRatioAreBounded) {
   set_opset(19);
   input("x", {1, 1, 1 << 20, 2});

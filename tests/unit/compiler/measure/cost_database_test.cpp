@@ -139,13 +139,14 @@ TEST_F(DatabaseFile, ImpossibleRowsCountAsAbsent) {
     INSERT INTO measurement VALUES(1, 'spread', 100, -1, 5, '', 0, 0, '');
     INSERT INTO measurement VALUES(1, 'runs', 100, 1, -5, '', 0, 0, '');
     INSERT INTO measurement VALUES(1, 'nothing', 0, 0, 0, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'blob', x'0102', 0, 0, '', 0, 0, '');)");
+    INSERT INTO measurement VALUES(1, 'blob', x'0102', 0, 0, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, 'bytes', 0, 0, 0, CAST(x'6c9891' AS TEXT), 0, 0, '');)");
   const std::pair<const char*, const char*> kRows[] = {
       {"negative", "impossible cost -5ps"}, {"text", "the cost `abc` is no whole number"},
       {"real", "is no whole number"},       {"zero", "a cost of 0"},
       {"vast", "impossible cost"},          {"spread", "impossible spread"},
       {"runs", "negative number of runs"},  {"nothing", "neither runs nor a failure"},
-      {"blob", "is no whole number"}};
+      {"blob", "is no whole number"},       {"bytes", "the failure is not UTF-8"}};
   auto database = CostDatabase::open(path_);
   ASSERT_TRUE(database) << database.message();
   for (const auto& [candidate, expected] : kRows) {
@@ -154,6 +155,27 @@ TEST_F(DatabaseFile, ImpossibleRowsCountAsAbsent) {
     EXPECT_NE(problem.find(expected), std::string::npos) << candidate << ": " << problem;
     EXPECT_EQ((*database)->store("here", candidate, measured(100)), measured(100)) << "the next one replaces it";
   }
+}
+
+/// Exported and imported they would be other rows.
+TEST_F(DatabaseFile, RowsWhoseKeysAreNotUtf8DoNotCount) {
+  ASSERT_TRUE(CostDatabase::open(path_));
+  execute(R"(
+    INSERT INTO environment VALUES(1, 'here');
+    INSERT INTO environment VALUES(2, CAST(x'6c9891' AS TEXT));
+    INSERT INTO measurement VALUES(1, 'a', 100, 7, 5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(1, CAST(x'eda080' AS TEXT), 100, 7, 5, '', 0, 0, '');
+    INSERT INTO measurement VALUES(2, 'a', 100, 7, 5, '', 0, 0, '');)");
+  auto database = CostDatabase::open(path_);
+  ASSERT_TRUE(database) << database.message();
+  auto rows = (*database)->rows();
+  ASSERT_TRUE(rows) << rows.message();
+  std::string problems;
+  for (const CostRow& row : *rows) problems += row.problem + "|";
+  EXPECT_EQ(problems, "|the candidate is not UTF-8|the environment is not UTF-8|");
+  auto removed = (*database)->remove_if([](const CostRow& row) { return !row.problem.empty(); });
+  ASSERT_TRUE(removed) << removed.message();
+  EXPECT_EQ(*removed, 2u);
 }
 
 TEST_F(DatabaseFile, VersionOneGetsWhatItLacks) {

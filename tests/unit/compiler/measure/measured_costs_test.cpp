@@ -136,6 +136,7 @@ TEST(MeasurementLine, ReadsBack) {
   measured.compiled = 4;
   EXPECT_EQ(parse_line(to_line(measured)), measured);
   EXPECT_EQ(parse_line(to_line(failed_measurement("no\nroom"))), failed_measurement("no room"));
+  EXPECT_EQ(parse_line(to_line(failed_measurement("no `l\x98\x91.so`"))), failed_measurement("no `l  .so`"));
   Measurement no_memory = failed_measurement("std::bad_alloc");
   EXPECT_FALSE(no_memory.lasting);
   EXPECT_EQ(parse_line(to_line(no_memory)), no_memory);

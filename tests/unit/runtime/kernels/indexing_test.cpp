@@ -215,6 +215,10 @@ TEST(IndexingKernels, ResizeCropsARegion) {
                   {"extrapolation_value", 9.0},
                   {"coordinate_transformation_mode", std::string("tf_crop_and_resize")}})[0];
   expect_equal(y, f32({3}, {1, 2.5f, 9}));
+  // 5 * (0.75 - 0.25) * 2 elements from 1 to 3.
+  y = run("Resize", {f32({5}, {1, 2, 3, 4, 5}), f32({2}, {0.25f, 0.75f}), f32({1}, {2})},
+          {{"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("tf_crop_and_resize")}})[0];
+  expect_equal(y, f32({5}, {2, 2.5f, 3, 3.5f, 4}));
 }
 
 TEST(IndexingKernels, ResizeAlignsCornersOfTheRoundedExtent) {

@@ -164,6 +164,24 @@ TEST(Kernels, AveragePoolCounts) {
   expect_equal(run("AveragePool", {x}, same)[0], f32({1, 1, 4}, {1, 1.5f, 2.5f, 3.5f}));
 }
 
+/// `ceil_mode` makes one window of what a window does not fit into.
+TEST(Kernels, PoolsOverAllOfANarrowOperand) {
+  Tensor x = f32({1, 1, 4}, {1, 2, 4, 3});
+  Attrs attrs = {{"kernel_shape", Ints{6}}, {"strides", Ints{3}}, {"ceil_mode", int64_t{1}}};
+  std::vector<Tensor> both = run("MaxPool", {x}, attrs, 2);
+  expect_equal(both[0], f32({1, 1, 1}, {4}));
+  expect_equal(both[1], i64({1, 1, 1}, {2}));
+  expect_equal(run("AveragePool", {x}, attrs)[0], f32({1, 1, 1}, {2.5f}));
+  Attrs sum = attrs;
+  sum.emplace_back("p", int64_t{1});
+  expect_equal(run("LpPool", {x}, sum)[0], f32({1, 1, 1}, {10}));
+  // The pad counts, what `ceil_mode` adds does not: 10 over 4 + 1 elements.
+  attrs.emplace_back("pads", Ints{1, 0});
+  expect_equal(run("AveragePool", {x}, attrs)[0], f32({1, 1, 1}, {2.5f}));
+  attrs.emplace_back("count_include_pad", int64_t{1});
+  expect_equal(run("AveragePool", {x}, attrs)[0], f32({1, 1, 1}, {2}));
+}
+
 TEST(Kernels, MaxPoolCountsColumnsFirst) {
   Attrs attrs = {{"kernel_shape", Ints{2, 2}}, {"storage_order", int64_t{1}}};
   std::vector<Tensor> y = run("MaxPool", {iota({1, 2, 3, 4})}, attrs, 2);

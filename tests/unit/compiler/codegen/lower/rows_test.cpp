@@ -57,6 +57,32 @@ TEST_F(RowKernels, RandomPools) {
   }
 }
 
+/// `ceil_mode` makes one window of what a window does not fit into.
+TEST_F(RowKernels, PoolsWithWindowsWiderThanTheirOperand) {
+  struct Case {
+    Shape x;
+    runtime::Ints kernel, strides, pads;
+  };
+  const std::vector<Case> cases = {{{2, 3, 5}, {6}, {2}, {0, 0}},
+                                   {{2, 3, 5}, {7}, {3}, {0, 0}},
+                                   {{1, 2, 3}, {7}, {3}, {1, 1}},
+                                   {{1, 2, 2, 9}, {3, 2}, {2, 1}, {0, 0, 0, 0}},
+                                   {{1, 2, 2, 3, 4}, {3, 4, 5}, {2, 2, 3}, {0, 0, 0, 0, 0, 0}}};
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    for (const Case& one : cases) {
+      SCOPED_TRACE(op + runtime::to_string(one.x));
+      Model model(1);
+      ir::AttrMap attrs;
+      attrs.set("kernel_shape", one.kernel);
+      attrs.set("strides", one.strides);
+      attrs.set("pads", one.pads);
+      attrs.set("ceil_mode", int64_t{1});
+      model.graph.mark_output(model.op(op, {model.input(one.x)}, attrs));
+      expect_compiled(model);
+    }
+  }
+}
+
 TEST_F(RowKernels, SoftmaxOverTheLastAxis) {
   for (const Shape& shape : {Shape{3, 5}, Shape{2, 3, 128}, Shape{1000}, Shape{4, 17}}) {
     for (const char* op : {"Softmax", "LogSoftmax"}) {

@@ -51,9 +51,11 @@ class Staged : public ::testing::Test {
   }
   ~Staged() override { std::filesystem::remove_all(folder_); }
 
-  /// `graph`: the fields of a GraphProto.
-  std::unique_ptr<StagedModel> open(const std::string& graph, const Specialisation& to = {}, size_t kept = 64) {
+  /// `graph`: the fields of a GraphProto; `functions`: further fields of the ModelProto.
+  std::unique_ptr<StagedModel> open(const std::string& graph, const Specialisation& to = {}, size_t kept = 64,
+                                    const std::string& functions = "") {
     onnx::ModelProto proto;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(functions, &proto));
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(graph, proto.mutable_graph()));
     proto.mutable_graph()->set_name("m");
     proto.set_ir_version(8);
@@ -266,6 +268,53 @@ TEST_F(Staged, AScanWithoutSlicesGivesNoRowsAlongItsAxis) {
   EXPECT_EQ(outputs[1].shape(), (Shape{2, 0}));
 }
 
+/// The body of a loop without turns reads a value that each turn of the loop around it makes longer.
+TEST_F(Staged, ALoopWithoutTurnsInATurnOfAnotherFollowsItsShapes) {
+  const std::string inner = input("j", kInt, {}) + input("inner_go", kBool, {}) +
+                            node("Identity", {"inner_go"}, {"inner_on"}) +
+                            node("Cast", {"s"}, {"row"}, number("to", kInt)) + output("inner_on") + output("row");
+  const std::string turn =
+      input("i", kInt, {}) + input("go", kBool, {}) + input("s", kFloat, {"n"}) + node("Identity", {"go"}, {"go_on"}) +
+      node("Loop", {"none", ""}, {"rows"}, body("body", inner)) + node("Shape", {"rows"}, {"shape"}) +
+      node("Concat", {"s", "x"}, {"s_out"}, number("axis", 0)) + output("go_on") + output("s_out") + output("shape");
+  auto model = open(input("trips", kInt, {}) + input("none", kInt, {}) + input("x", kFloat, {"1"}) + output("last") +
+                    output("shapes") + node("Loop", {"trips", "", "x"}, {"last", "shapes"}, body("body", turn)));
+  ASSERT_NE(model, nullptr) << diags_.render();
+  const Tensors outputs = run(*model, {ints({}, {3}), ints({}, {0}), floats({1}, {1})});
+  ASSERT_EQ(outputs.size(), 2U);
+  EXPECT_EQ(elements<int64_t>(outputs[1]), (std::vector<int64_t>{0, 1, 0, 2, 0, 3}));
+}
+
+TEST_F(Staged, TypesOfABodyAreMadeOnceForEachTypeOfItsInputs) {
+  const std::string turn = input("i", kInt, {}) + input("go", kBool, {}) + input("s", kFloat, {"n"}) +
+                           node("Identity", {"go"}, {"go_on"}) + node("Add", {"s", "x"}, {"s_out"}) +
+                           node("Cast", {"s_out"}, {"row"}, number("to", kInt)) + output("go_on") + output("s_out") +
+                           output("row");
+  auto model = open(input("trips", kInt, {}) + input("x", kFloat, {"2"}) + output("last") + output("rows") +
+                    node("Loop", {"trips", "", "x"}, {"last", "rows"}, body("body", turn)));
+  ASSERT_NE(model, nullptr) << diags_.render();
+  const import::OnnxFile& file = *source_->onnx();
+  auto loop = file.node(file.graph(), 0);
+  ASSERT_TRUE(loop) << loop.message();
+  const import::GraphRef body = loop->bodies.at("body");
+  GraphRunner runner(source_->onnx(), settings(), 2, diags_);
+  const auto types_for = [&](int64_t state, int64_t around) -> const ResultTypes& {
+    Scope outer(file, file.graph(), nullptr);
+    outer.set("x", value_of(Tensor(DType::F32, {around})));
+    const ResultTypes inputs = {ir::TensorType{DType::I64, {}}, ir::TensorType{DType::Bool, {}},
+                                ir::TensorType{DType::F32, {state}}};
+    return runner.result_types(body, inputs, &outer);
+  };
+  const ResultTypes* first = &types_for(1, 2);
+  ASSERT_EQ(first->size(), 3U);
+  EXPECT_EQ((*first)[2], (ir::TensorType{DType::I64, {2}}));
+  EXPECT_EQ(&types_for(1, 2), first) << "made twice";
+  EXPECT_EQ(types_for(5, 1)[2], (ir::TensorType{DType::I64, {5}})) << "another input";
+  EXPECT_EQ(&types_for(1, 2), first) << "two are kept";
+  EXPECT_EQ(types_for(1, 3)[2], (ir::TensorType{DType::I64, {3}})) << "another value around it";
+  EXPECT_EQ(types_for(5, 1)[2], (ir::TensorType{DType::I64, {5}})) << "made again";
+}
+
 TEST_F(Staged, ReportsOfAStateThatGrowsDoNotGrowWithoutEnd) {
   const std::string turn = input("i", kInt, {}) + input("go", kBool, {}) + input("s", kFloat, {"n"}) +
                            node("Identity", {"go"}, {"go_on"}) +
@@ -359,6 +408,35 @@ TEST_F(Staged, AGivenInputThatDecidesAShapeIsBound) {
   EXPECT_TRUE(made_->bound.contains("s"));
   const ir::Graph& graph = made_->whole->model.graph;
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{3, 2}));
+}
+
+std::string call(const std::string& op, const std::vector<std::string>& inputs,
+                 const std::vector<std::string>& outputs) {
+  return node(op, inputs, outputs, "domain: \"local\"");
+}
+std::string function(const std::string& name, const std::vector<std::string>& inputs, const std::string& nodes,
+                     const std::string& result) {
+  std::string text = "functions { name: \"" + name + "\" domain: \"local\" opset_import { version: 17 } ";
+  for (const std::string& one : inputs) text += "input: \"" + one + "\" ";
+  return text + "output: \"" + result + "\" " + nodes + "}\n";
+}
+
+/// Functions of a model that have names of the standard's operators, and other operands.
+TEST_F(Staged, WhatDecidesAShapeIsNotSaidByTheNameAlone) {
+  Specialisation to;
+  to.given.emplace("x", floats({4}, {1, 0, 2, 3}));
+  auto model = open(input("x", kFloat, {"4"}) + output("y") + call("Range", {"x"}, {"i"}) + node("Neg", {"i"}, {"y"}),
+                    to, 64, function("Range", {"data"}, node("NonZero", {"data"}, {"places"}), "places"));
+  ASSERT_NE(model, nullptr) << "x is data: " << diags_.render();
+  EXPECT_TRUE(made_->bound.empty());
+  EXPECT_EQ(elements<int64_t>(run(*model, {floats({4}, {1, 0, 2, 3})}).at(0)), (std::vector<int64_t>{0, -2, -3}));
+
+  to.given.clear();
+  to.given.emplace("s", ints({2}, {2, 2}));
+  open(input("x", kFloat, {"4"}) + input("s", kInt, {"2"}) + output("y") + call("NonMaxSuppression", {"x", "s"}, {"y"}),
+       to, 64, function("NonMaxSuppression", {"data", "to"}, node("Reshape", {"data", "to"}, {"made"}), "made"));
+  ASSERT_TRUE(made_ && made_->whole) << diags_.render();
+  EXPECT_TRUE(made_->bound.contains("s"));
 }
 
 TEST_F(Staged, FaultsInBodiesNameTheNode) {

@@ -206,6 +206,15 @@ TEST(OpErrors, Windows) {
   EXPECT_SAYS(n.infer("Conv", {x, w, n.input({5})}), "operand has shape [5], needs [6]");
   EXPECT_SAYS(n.infer("Conv", {n.input({4, 8}), n.input({4, 8})}), "rank 2, needs rank 3 to 5");
   EXPECT_SAYS(n.infer("MaxPool", {x}, {{"kernel_shape", ints({9, 9})}}), "exceeds the padded input extent 8");
+  const std::vector<std::pair<std::string, runtime::AttrValue>> wide = {
+      {"kernel_shape", ints({12, 8})}, {"strides", ints({4, 4})}, {"ceil_mode", integer(1)}};
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+    EXPECT_SAYS(n.infer(op, {x}, wide),
+                "kernel extent 12 exceeds the padded input extent 8 in spatial dimension 0 by its stride, 4, or more");
+    EXPECT_SAYS(n.infer(op, {n.input({1, 1, 0})},
+                        {{"kernel_shape", ints({3})}, {"strides", ints({5})}, {"ceil_mode", integer(1)}}),
+                "kernel extent 3 exceeds the padded input extent 0 in spatial dimension 0");
+  }
   EXPECT_SAYS(n.infer("MaxPool", {x}, {{"kernel_shape", ints({0, 1})}}), "must have extents between 1 and");
   EXPECT_SAYS(n.infer("MaxPool", {x}, {{"kernel_shape", ints({2, 2})}, {"pads", ints({2, 2, 2, 2})}}),
               "smaller than the kernel extent 2");
@@ -241,6 +250,19 @@ TEST(OpErrors, AxesAndConstants) {
               "the step is 0");
   EXPECT_SAYS(n.infer("ArgMax", {n.input({0, 2})}), "axis 0 is empty");
   EXPECT_SAYS(n.infer("Resize", {n.input({2, 2})}), "neither `scales` nor `sizes`");
+  const std::vector<std::pair<std::string, runtime::AttrValue>> crop = {
+      {"coordinate_transformation_mode", text("tf_crop_and_resize")}};
+  Constant twice, backwards;
+  twice.data = Tensor(DType::F32, {1});
+  twice.data.as<float>()[0] = 2;
+  backwards.data = Tensor(DType::F32, {2});
+  backwards.data.as<float>()[0] = 0.75F;
+  backwards.data.as<float>()[1] = 0.25F;
+  const ValueId scale = n.graph.add_constant("scale", twice), region = n.graph.add_constant("region", backwards);
+  EXPECT_SAYS(n.infer("Resize", {n.input({8}), n.input({2}), scale}, crop), "NotConstant: operand 1 of `Resize`");
+  EXPECT_SAYS(n.infer("Resize", {n.input({8}), region, scale}, crop),
+              "nothing lies between 0.75 and 0.25 of dimension 0");
+  EXPECT_SAYS(n.infer("Resize", {n.input({8}), ValueId(), scale}, crop), "needs a region of interest");
 }
 
 TEST(OpErrors, AbsurdSizes) {

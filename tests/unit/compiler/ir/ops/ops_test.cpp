@@ -69,6 +69,26 @@ TEST(Ops, ResizeRoundsItsExtentInSinglePrecision) {
   EXPECT_EQ(n.infer("Resize", {n.input({7}), ValueId(), n.graph.add_constant("scales", scales)}), "f32[50]");
 }
 
+TEST(Ops, ResizeScalesTheRegionThatItCrops) {
+  OneNode n;
+  const auto floats = [&](const std::vector<float>& values) {
+    Constant constant;
+    constant.data = Tensor(DType::F32, {static_cast<int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), constant.data.as<float>().begin());
+    return n.graph.add_constant(n.graph.unique_name("f"), std::move(constant));
+  };
+  const ValueId x = n.input({1, 1, 4, 10}), none;
+  const ValueId region = floats({0, 0, 0.5f, 0.1f, 1, 1, 1, 0.8f}), scales = floats({1, 1, 3, 1});
+  const std::vector<std::pair<std::string, runtime::AttrValue>> crop = {
+      {"coordinate_transformation_mode", text("tf_crop_and_resize")}};
+  // 4 * 0.5 * 3 and 10 * 0.7
+  EXPECT_EQ(n.infer("Resize", {x, region, scales}, crop), "f32[1, 1, 6, 7]");
+  // Elsewhere there is no region.
+  EXPECT_EQ(n.infer("Resize", {x, region, scales}), "f32[1, 1, 12, 10]");
+  // Sizes are the extents whatever the region is, which need not be known then.
+  EXPECT_EQ(n.infer("Resize", {x, n.input({8}), none, n.ints({1, 1, 5, 6})}, crop), "f32[1, 1, 5, 6]");
+}
+
 TEST(Ops, Recurrent) {
   OneNode n;
   ValueId x = n.input({7, 2, 10}), lengths = n.input({2}, DType::I32), none;
@@ -218,6 +238,29 @@ TEST(Ops, Pools) {
                      {"ceil_mode", integer(1)}}),
             "f32[1, 1, 2]");
   EXPECT_EQ(n.infer("GlobalAveragePool", {n.input({2, 5, 3, 4})}), "f32[2, 5, 1, 1]");
+}
+
+/// ceil((padded - extent) / stride) + 1 is 1 where the extent exceeds the padded input by less than the stride.
+TEST(Ops, PoolsOfOneWindowThatIsWiderThanItsOperand) {
+  OneNode n;
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+    SCOPED_TRACE(op);
+    EXPECT_EQ(n.infer(op, {n.input({1, 16, 7, 7})},
+                      {{"kernel_shape", ints({128, 128})}, {"strides", ints({128, 128})}, {"ceil_mode", integer(1)}}),
+              "f32[1, 16, 1, 1]");
+    EXPECT_EQ(
+        n.infer(
+            op, {n.input({1, 1, 3})},
+            {{"kernel_shape", ints({6})}, {"strides", ints({2})}, {"pads", ints({1, 1})}, {"ceil_mode", integer(1)}}),
+        "f32[1, 1, 1]");
+  }
+  const ValueId x = n.input({1, 16, 7, 7});
+  AttrMap attrs;
+  attrs.set("kernel_shape", ints({128, 128}));
+  attrs.set("strides", ints({128, 128}));
+  attrs.set("ceil_mode", integer(1));
+  n.graph.add_node(*find_op("AveragePool"), {x}, attrs, {"y"}, {{DType::F32, {1, 16, 1, 1}}});
+  EXPECT_EQ(work_of(n.graph, n.graph.value(n.graph.find_value("y")).producer).flops, 16.0 * 49);
 }
 
 TEST(Ops, MatrixProducts) {

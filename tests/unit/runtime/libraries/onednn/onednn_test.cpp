@@ -189,6 +189,10 @@ TEST(OneDnn, Pools) {
       if ((mode & 4) != 0 && op[0] == 'A') attrs.emplace_back("count_include_pad", int64_t{1});
       model.expect_runs("onednn", model.add(op, {model.input({2, 5, 9, 8})}, attrs), "pooling");
     }
+    LibraryModel wide;  // one window that `ceil_mode` makes wider than its operand
+    ir::ValueId y = wide.add(op, {wide.input({2, 5, 2, 8})},
+                             {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 1}}, {"ceil_mode", int64_t{1}}});
+    wide.expect_runs("onednn", y, "pooling");
   }
   for (const char* op : {"GlobalAveragePool", "GlobalMaxPool"}) {
     for (const Shape& shape : {Shape{2, 5, 7}, Shape{1, 16, 4, 5}, Shape{1, 3, 2, 4, 3}}) {
