@@ -17,6 +17,8 @@ enum class ExternalFunction {
   Pow,    ///< double(double, double)
   Sin,    ///< double(double)
   Cos,    ///< double(double)
+  Fmodf,  ///< float(float, float)
+  Fmod,   ///< double(double, double)
   Count
 };
 

@@ -70,6 +70,7 @@ std::string pack(const Tensor& tensor) {
 
 std::optional<Tensor> widened(const Tensor& tensor, DType dtype) {
   if (!is_float(tensor.dtype()) || !is_float(dtype)) return std::nullopt;
+  if (tensor.dtype() == dtype) return tensor;
   const Storage wide{*storage_type_of(dtype)};
   if (is_lossy(tensor.dtype(), wide)) return std::nullopt;
   Tensor result(dtype, tensor.shape());

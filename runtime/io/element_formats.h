@@ -26,7 +26,7 @@ Tensor unpack(DType dtype, const Shape& shape, const char* bytes);
 /// The inverse of `unpack`.
 std::string pack(const Tensor& tensor);
 
-/// The same numbers in a float dtype that has all of them; nullopt for other dtypes.
+/// The same numbers in a float dtype that has all of them, which may be the tensor's own; nullopt for other dtypes.
 std::optional<Tensor> widened(const Tensor& tensor, DType dtype);
 
 }  // namespace collage::runtime

@@ -94,7 +94,9 @@ UNARY(logf, logf(a))
 UNARY(sinf, sinf(a))
 UNARY(cosf, cosf(a))
 BINARY(powf, powf(a, b))
+BINARY(fmodf, fmodf(a, b))
 
+static inline float f_fromindex(int64_t i) { return (float)i; }
 static inline float f_fma(float a, float b, float c) { return a * b + c; }
 static inline vec v_fma(vec a, vec b, vec c) { return v_fadd(v_fmul(a, b), c); }
 static inline float f_select(int m, float a, float b) { return m ? a : b; }
@@ -177,8 +179,8 @@ constexpr std::string_view kOpNames[] = {
 #undef LOOP_OP
 };
 
-constexpr std::string_view kOutsideNames[] = {"expf", "erff", "tanhf", "powf", "logf", "sinf",
-                                              "cosf", "erf",  "pow",   "sin",  "cos"};
+constexpr std::string_view kOutsideNames[] = {"expf", "erff", "tanhf", "powf", "logf",  "sinf", "cosf",
+                                              "erf",  "pow",  "sin",   "cos",  "fmodf", "fmod"};
 static_assert(std::size(kOutsideNames) == static_cast<size_t>(runtime::ExternalFunction::Count));
 
 /// Writes statement by statement. An expression that a statement uses twice is computed once, in a local variable

@@ -8,6 +8,7 @@
 #include "compiler/codegen/schedule/division.h"
 #include "compiler/codegen/schedule/implicit_gemm_plan.h"
 #include "runtime/core/element.h"
+#include "runtime/io/element_formats.h"
 
 namespace collage::codegen {
 namespace {
@@ -73,7 +74,7 @@ class ImplicitGemm {
       w_ = builder_.constant_buffer(pack_byte_weights(), "packed");
       sums_.emplace(builder_, bytes_->node, bytes_->sums);
     } else if (weights.is_constant()) {
-      const runtime::Tensor w = as_numbers(weights.constant->data);
+      const runtime::Tensor w = *runtime::widened(weights.constant->data, nest_.number());
       const bool is_double = nest_.number() == ir::DType::F64;
       w_ = builder_.constant_buffer(is_double ? pack_weights<double>(p_, w, rows_) : pack_weights<float>(p_, w, rows_),
                                     "packed");

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/support/check.h"
 #include "runtime/core/element.h"
@@ -62,6 +61,16 @@ Expr result_index(const IterationSpace& space, const std::vector<Expr>& outer, c
   return index;
 }
 
+bool has_lane_place(const IterationSpace& space, size_t d) {
+  return d < space.outer_rank() || space.shape[d] == 1 || space.shape[d] == space.inner_count();
+}
+
+LanePlace lane_place(const IterationSpace& space, const std::vector<Expr>& outer, const Expr& inner, size_t d) {
+  if (space.shape[d] == 1) return {int_const(0), false};
+  if (d < space.outer_rank()) return {outer[d], false};
+  return {inner, true};
+}
+
 std::vector<Expr> split_outer(Nest& nest, const IterationSpace& space, const Expr& index) {
   std::vector<Expr> outer(space.outer_rank(), int_const(0));
   Expr rest = index;
@@ -87,7 +96,7 @@ Epilogue::Epilogue(KernelBuilder& builder, const Group& group, IterationSpace sp
     step.node = id;
     bool batch_norm = node.op->name == "BatchNormalization";
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if ((batch_norm || node.op->name == "Dropout") && i > 0) break;
+      if ((batch_norm && i > 0) || !reads_operand(node, i)) break;
       ir::ValueId value = node.inputs[i];
       Operand operand;
       operand.value = value;
@@ -191,7 +200,8 @@ std::map<ir::ValueId, Expr> Epilogue::at(const std::vector<Expr>& outer, const E
       for (size_t d = 0; d < outer.size(); ++d) index = add(mul(outer[d], operand.access.outer_strides[d]), index);
       operands.push_back(nest.let("o", load_operand(operand, index, lanes, mask, offsets)));
     }
-    store(graph.node(step.node).outputs[0], pointwise_value(nest, graph, step.node, operands));
+    const LanePlaces places = [&](size_t d) { return lane_place(space_, outer, inner, d); };
+    store(graph.node(step.node).outputs[0], pointwise_value(nest, graph, step.node, operands, places));
   }
   return values;
 }

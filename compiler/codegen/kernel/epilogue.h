@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/codegen/kernel/lowering.h"
+#include "compiler/codegen/kernel/pointwise.h"
 
 namespace collage::codegen {
 
@@ -34,6 +35,11 @@ std::optional<OperandAccess> operand_access(const ir::Shape& operand, const Iter
 
 /// Index of a dense result's element at a position.
 Expr result_index(const IterationSpace& space, const std::vector<Expr>& outer, const Expr& inner);
+
+/// Returns false if dimension `d` lies along the lanes together with others.
+bool has_lane_place(const IterationSpace& space, size_t d);
+/// Where the lanes at a position stand along a dimension that has such places.
+LanePlace lane_place(const IterationSpace& space, const std::vector<Expr>& outer, const Expr& inner, size_t d);
 
 /// `index` into the outer dimensions together => one index per dimension.
 std::vector<Expr> split_outer(Nest& nest, const IterationSpace& space, const Expr& index);

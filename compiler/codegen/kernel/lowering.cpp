@@ -8,8 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/core/storage.h"
-
 namespace collage::codegen {
 
 int KernelBuilder::add_operand(std::string name, bool written, LoweredOperand operand) {
@@ -77,14 +75,6 @@ KernelSketch KernelBuilder::finish(int64_t extent, int64_t grain) {
   sketch_.operands.resize(nest().buffers().size());
   if (scratch_ >= 0) sketch_.operands.erase(sketch_.operands.begin() + scratch_);
   return std::move(sketch_);
-}
-
-runtime::Tensor as_numbers(const runtime::Tensor& data) {
-  if (!runtime::is_narrow_float(data.dtype())) return data;
-  runtime::Tensor numbers(Element::F32, data.shape());
-  const runtime::Storage storage{*runtime::storage_type_of(data.dtype())};
-  runtime::convert_storage(Element::F32, data.count(), data.data(), storage, numbers.data(), {});
-  return numbers;
 }
 
 }  // namespace collage::codegen

@@ -17,7 +17,7 @@
 namespace collage::codegen {
 
 /// Nodes that become one kernel: an anchor with the pointwise nodes of its epilogue and perhaps a node that it takes
-/// in, with pointwise nodes between them; only pointwise nodes; or nodes that work along rows.
+/// in, with pointwise nodes between them; only pointwise nodes; nodes that work along rows; or nodes that move rows.
 struct Group {
   ir::NodeId anchor;                ///< invalid: none
   std::vector<ir::NodeId> nodes;    ///< all nodes, ascending
@@ -28,6 +28,7 @@ struct Group {
   /// Of a group over rows: their shape; else empty. With an anchor, the rows lie between two products, and the anchor
   /// is the second.
   ir::Shape rows;
+  bool moves_rows = false;  ///< cuts rows, computes with them, and joins them (row_moves.h); stores the last result
 };
 
 struct LoweringContext {
@@ -94,8 +95,5 @@ class KernelBuilder {
   std::map<ir::ValueId, int> by_value_;
   int scratch_ = -1;
 };
-
-/// A constant as the numbers of a kernel: f16 and bf16 as f32.
-runtime::Tensor as_numbers(const runtime::Tensor& data);
 
 }  // namespace collage::codegen

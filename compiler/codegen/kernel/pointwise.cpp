@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 
+#include "compiler/codegen/kernel/by_place.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/nest/activations.h"
 #include "compiler/codegen/nest/trigonometry.h"
@@ -23,6 +24,7 @@ struct Args {
   const ir::Graph& graph;
   const ir::Node& node;
   const std::vector<Expr>& operands;
+  const LanePlaces& places;
 
   const Expr& x() const { return operands[0]; }
   int lanes() const { return operands[0]->lanes; }
@@ -118,6 +120,37 @@ Expr power(const Args& a) {
   return vector_power(a.nest, a.x(), a.operands[1]);
 }
 
+/// Returns whether the divisor is constant, without a 0, for which the reference kernel fails.
+bool has_known_divisor(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Value& divisor = graph.value(node.inputs[1]);
+  if (!divisor.is_constant()) return false;
+  for (int64_t i = 0; i < divisor.constant->data.count(); ++i) {
+    if (runtime::element_as_int(divisor.constant->data.view(), i) == 0) return false;
+  }
+  return true;
+}
+
+// The sign is that of the divisor; with `fmod`, which floats have, that of the dividend, as in C.
+Expr modulo(const Args& a) {
+  if (a.nest.has_floats()) return vector_fmod(a.nest, a.x(), a.operands[1]);
+  const bool is_like_c = a.node.attrs.get_int("fmod", 0) != 0;
+  const runtime::Tensor& known = a.graph.value(a.node.inputs[1]).constant->data;
+  const int64_t first = runtime::element_as_int(known.view(), 0);
+  if (known.count() == 1 && !is_like_c && first > 0 && (first & (first - 1)) == 0) {
+    return binary(Op::BitAnd, a.x(), a.nest.constant_bits(static_cast<uint64_t>(first - 1), a.lanes()));
+  }
+  // Lanes that a mask excludes are 0. The remainders by 1 and by -1 are 0, but that of the least integer would trap.
+  const Expr zero = a.nest.zero(a.lanes()), one = a.number(1);
+  const Expr& given = a.operands[1];
+  Expr divisor = select(binary(Op::FEqual, given, zero), one, given);
+  divisor = a.nest.let("divisor", select(binary(Op::FEqual, divisor, a.number(-1)), one, divisor));
+  const Expr rest = a.nest.let("rest", binary(Op::Remainder, a.x(), divisor));
+  if (is_like_c) return rest;
+  const Expr has_other_sign = binary(Op::FLess, binary(Op::BitXor, rest, divisor), zero);
+  const Expr moves = mask_op(Op::MaskAnd, has_other_sign, vector_not(a.nest, binary(Op::FEqual, rest, zero)));
+  return select(moves, binary(Op::FAdd, rest, divisor), rest);
+}
+
 Expr sign(const Args& a) {
   if (!a.nest.has_floats()) {
     Expr zero = a.nest.zero(a.lanes());
@@ -187,7 +220,8 @@ bool is_cast_to(ir::DType dtype) {
 std::optional<Element> cast_number(ir::DType from, ir::DType to) {
   using ir::DType;
   if (!is_cast_from(from) || !is_cast_to(to)) return std::nullopt;
-  // Integers of 32 bits would be rounded to f32 on the way; halves chosen by a mask need constants that code cannot have.
+  // Wider integers and f64 would be rounded twice, to f32 on the way; halves chosen by a mask need constants that code
+  // cannot have.
   const bool is_exact_in_f32 = from == DType::F32 || (runtime::size_of(from) < 4 && from != DType::Bool);
   if (runtime::is_narrow_float(to)) return is_exact_in_f32 ? std::optional(to) : std::nullopt;
   if (runtime::is_narrow_float(from)) return to == DType::F64 ? DType::F64 : DType::F32;
@@ -215,8 +249,8 @@ bool is_quantized_through_f32(const ir::Graph& graph, const ir::Node& node) {
   return from != ir::DType::I32 || node.inputs.size() < 3 || !node.inputs[2].is_valid();
 }
 
-/// Types of operands and result; `Any` is Cast's. `Quantized` has bytes or numbers.
-enum class Signature { Numbers, Comparison, Logic, Choice, Any, Quantized };
+/// Types of operands and result; `Any` is Cast's. `Quantized` has bytes or numbers; of `ByPlace` see by_place.h.
+enum class Signature { Numbers, Comparison, Logic, Choice, Any, Quantized, ByPlace };
 
 struct Row {
   std::string_view op;
@@ -271,9 +305,12 @@ constexpr std::array kRows = {
     Row{"Mean", mean},
     whole({"Min", least}),
     heavy({"Mish", [](const Args& a) { return vector_mish(a.nest, a.x()); }}),
+    heavy(whole({"Mod", modulo})),
     whole({"Mul", [](const Args& a) { return fold_left(a, Op::FMul); }}),
     whole({"Neg", [](const Args& a) { return vector_negate(a.nest, a.x()); }}),
     Row{"Not", [](const Args& a) { return vector_not(a.nest, a.x()); }, Signature::Logic},
+    Row{"OneHot", [](const Args& a) { return vector_one_hot(a.nest, a.graph, a.node, a.x(), a.places); },
+        Signature::ByPlace},
     Row{"Or", [](const Args& a) { return mask_op(Op::MaskOr, a.x(), a.operands[1]); }, Signature::Logic},
     Row{"PRelu", [](const Args& a) { return vector_leaky_relu(a.nest, a.x(), a.operands[1]); }},
     heavy({"Pow", power}),
@@ -293,6 +330,8 @@ constexpr std::array kRows = {
     heavy({"Tanh", [](const Args& a) { return vector_tanh(a.nest, a.x()); }}),
     Row{"ThresholdedRelu",
         [](const Args& a) { return vector_thresholded_relu(a.nest, a.x(), a.node.attrs.get_float("alpha", 1)); }},
+    Row{"Trilu", [](const Args& a) { return vector_triangle(a.nest, a.graph, a.node, a.x(), a.places); },
+        Signature::ByPlace},
     whole({"Where", [](const Args& a) { return select(a.x(), a.operands[1], a.operands[2]); }, Signature::Choice}),
     Row{"Xor", [](const Args& a) { return mask_op(Op::MaskXor, a.x(), a.operands[1]); }, Signature::Logic},
 };
@@ -326,12 +365,14 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
            cast_number(graph.value(node.inputs[0]).type.dtype, graph.value(node.outputs[0]).type.dtype).has_value();
   }
   if (signature == Signature::Quantized) return is_quantized_through_f32(graph, node);
+  if (signature == Signature::ByPlace) return takes_by_place(graph, id);
   bool logic = signature == Signature::Logic;
   bool is_test = logic || signature == Signature::Comparison;
   if (number_type && !runtime::is_arithmetic(*number_type)) return false;
   if (number_type && !runtime::is_float(*number_type)) {
     const bool is_word = *number_type == ir::DType::I32 || *number_type == ir::DType::I64;
     if (!is_word || !find_row(node.op->name)->takes_integers) return false;
+    if (node.op->name == "Mod" && !has_known_divisor(graph, node)) return false;
   }
   if (!fits(node.outputs[0], !is_test, is_test)) return false;
   bool dropout = node.op->name == "Dropout";
@@ -359,7 +400,8 @@ std::optional<Element> number_of(const ir::Graph& graph, ir::NodeId id) {
   const bool is_choice = row != nullptr && row->signature == Signature::Choice;
   const size_t first = is_choice ? 1 : 0;
   if (row == nullptr || node.inputs.size() <= first || !node.inputs[first].is_valid()) return std::nullopt;
-  const ir::DType from = graph.value(node.inputs[first]).type.dtype;
+  const ir::ValueId typical = row->signature == Signature::ByPlace ? node.outputs[0] : node.inputs[first];
+  const ir::DType from = graph.value(typical).type.dtype;
   if (row->signature == Signature::Quantized) return Element::F32;
   if (row->signature == Signature::Any) return cast_number(from, graph.value(node.outputs[0]).type.dtype);
   return from == ir::DType::Bool ? std::nullopt : std::optional(from);
@@ -377,6 +419,15 @@ bool scales_along_axis(const ir::Node& node) {
   return row != nullptr && row->signature == Signature::Quantized;
 }
 
+bool reads_operand(const ir::Node& node, size_t i) {
+  return i == 0 || (node.op->name != "Dropout" && !depends_on_place(node));
+}
+
+bool depends_on_place(const ir::Node& node) {
+  const Row* row = find_row(node.op->name);
+  return row != nullptr && row->signature == Signature::ByPlace;
+}
+
 bool is_heavy(const ir::Node& node) {
   const Row* row = find_row(node.op->name);
   return row != nullptr && row->is_heavy;
@@ -385,6 +436,12 @@ bool is_heavy(const ir::Node& node) {
 ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t i) {
   const ir::Node& node = graph.node(id);
   ir::Shape shape = graph.value(node.inputs[i]).type.shape;
+  if (i == 0 && node.op->name == "OneHot") {
+    const auto rank = static_cast<int64_t>(shape.size() + 1);
+    const int64_t axis = node.attrs.get_int("axis", -1);
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis < 0 ? axis + rank : axis), 1);
+    return shape;
+  }
   if (i > 0 && scales_along_axis(node)) {
     if (has_single(graph, node, i)) return {};
     const auto rank = static_cast<int64_t>(graph.value(node.inputs[0]).type.shape.size());
@@ -399,9 +456,10 @@ ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t 
   return shape;
 }
 
-Expr pointwise_value(Nest& nest, const ir::Graph& graph, ir::NodeId id, const std::vector<Expr>& operands) {
+Expr pointwise_value(Nest& nest, const ir::Graph& graph, ir::NodeId id, const std::vector<Expr>& operands,
+                     const LanePlaces& places) {
   const ir::Node& node = graph.node(id);
-  return nest.let("v", find_row(node.op->name)->value(Args{nest, graph, node, operands}));
+  return nest.let("v", find_row(node.op->name)->value(Args{nest, graph, node, operands, places}));
 }
 
 }  // namespace collage::codegen

@@ -80,10 +80,10 @@ RowRole row_role(const ir::Graph& graph, ir::NodeId id, const ir::Shape& rows) {
   const ir::TensorType& result = type_of(graph, node.outputs[0]);
   const bool is_wide = result.shape == rows;
   if (!runtime::is_float(result.dtype) || (!is_wide && result.shape != narrow(rows))) return RowRole::None;
-  if (node.op->name == "BatchNormalization") return RowRole::None;
+  if (node.op->name == "BatchNormalization" || (depends_on_place(node) && !is_wide)) return RowRole::None;
   const IterationSpace space{is_wide ? rows : narrow(rows), 1};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
+    if (!node.inputs[i].is_valid() || !reads_operand(node, i)) continue;
     const ir::DType dtype = type_of(graph, node.inputs[i]).dtype;
     if (dtype != result.dtype && dtype != ir::DType::Bool) return RowRole::None;
     if (!operand_access(broadcast_operand_shape(graph, id, i), space)) return RowRole::None;
@@ -197,10 +197,12 @@ void RowProgram::add_node(ir::NodeId id) {
     step.kind = role == RowRole::Wide ? Step::Kind::Wide : Step::Kind::Narrow;
     step.is_heavy = is_heavy(node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (i > 0 && node.op->name == "Dropout") break;
+      if (!reads_operand(node, i)) break;
       step.operands.push_back(operand(id, i));
     }
-    step.value = [&graph, &nest, id](const std::vector<Expr>& o) { return pointwise_value(nest, graph, id, o); };
+    step.value = [this, &graph, &nest, id](const std::vector<Expr>& o) {
+      return pointwise_value(nest, graph, id, o, places_);
+    };
   }
   add_result(node.outputs[0], std::move(step));
 }
@@ -423,6 +425,7 @@ class RowProgram::Emission {
   void emit_vector(const std::vector<size_t>& members, const Expr& at, int sum, const Expr& mask) {
     wide_.assign(p_.steps_.size(), nullptr);
     loaded_.clear();
+    p_.places_ = [this, at](size_t d) { return lane_place(p_.space_, outer_, at, d); };
     for (size_t i : members) {
       const Step& step = p_.steps_[i];
       std::vector<Expr> operands;

@@ -38,6 +38,7 @@ class RowProgram {
   /// `nodes` ascend; `stored` are results with readers outside. Values in `placed` have no buffer.
   RowProgram(KernelBuilder& builder, const std::vector<ir::NodeId>& nodes, const std::vector<ir::ValueId>& stored,
              ir::Shape rows, std::vector<ir::ValueId> placed = {});
+  RowProgram(const RowProgram&) = delete;
 
   const IterationSpace& space() const { return space_; }
   /// Elements of scratch memory for what waits.
@@ -93,6 +94,7 @@ class RowProgram {
   std::vector<Step> steps_;
   std::vector<std::pair<ir::ValueId, int>> by_value_;
   int64_t slots_ = 0;
+  LanePlaces places_;  ///< of the vector at hand
 };
 
 }  // namespace collage::codegen

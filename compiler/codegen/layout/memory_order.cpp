@@ -98,6 +98,9 @@ class Renamer {
   bool is_constant(ValueId value) const { return graph_.value(value).is_constant(); }
   bool is_inside(NodeId node) const { return std::binary_search(nodes_.begin(), nodes_.end(), node); }
 
+  /// Returns whether the node computes the same on elements in any order.
+  bool is_elementwise(NodeId id) const { return is_pointwise(graph_, id) && !depends_on_place(graph_.node(id)); }
+
   Naming naming(NodeId id) const {
     const Row* row = find_row(id);
     return row == nullptr ? Naming::None : row->naming;
@@ -144,7 +147,7 @@ class Renamer {
   void tie_values(NodeId id) {
     const ir::Node& node = graph_.node(id);
     const ValueId y = graph_.first_output(id);
-    if (is_pointwise(graph_, id)) {
+    if (is_elementwise(id)) {
       for (ValueId input : node.inputs) {
         if (input.is_valid() && !is_constant(input) && type(input).shape == type(y).shape) layouts_.tie(input, y);
       }
@@ -189,7 +192,7 @@ class Renamer {
     op_ = node.op;
     operands_.clear();
     Status status = Status::ok();
-    if (is_pointwise(graph_, id)) {
+    if (is_elementwise(id)) {
       status = rename_pointwise(id, layouts_.of(y));
     } else {
       status = rename_operands(id, layouts_.of(data_of(id).front()));

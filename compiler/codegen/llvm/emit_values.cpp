@@ -74,6 +74,8 @@ llvm::Value* Emitter::compute(const ExprNode& e) {
       return nest_.has_floats() ? b_.CreateFCmpOLE(arg(e, 0), arg(e, 1)) : b_.CreateICmpSLE(arg(e, 0), arg(e, 1));
     case Op::FEqual:
       return nest_.has_floats() ? b_.CreateFCmpOEQ(arg(e, 0), arg(e, 1)) : b_.CreateICmpEQ(arg(e, 0), arg(e, 1));
+    case Op::FromIndex: return emit_from_index(e);
+    case Op::Remainder: return b_.CreateSRem(arg(e, 0), arg(e, 1));
     case Op::LanesBelow: return b_.CreateICmpSLT(bits(e, 0), lane_count(e));
     case Op::LanesFrom: return b_.CreateICmpSGE(bits(e, 0), lane_count(e));
     case Op::MaskAnd: return b_.CreateAnd(arg(e, 0), arg(e, 1));
@@ -120,6 +122,13 @@ llvm::Value* Emitter::lane_count(const ExprNode& e) {
   llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, arg(e, 1), most);
   count = hidden(b_.CreateTrunc(count, bits_type()));
   return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), count);
+}
+
+// Hidden for the reason that `lane_count` gives.
+llvm::Value* Emitter::emit_from_index(const ExprNode& e) {
+  llvm::Value* index = arg(e, 0);
+  if (nest_.has_floats()) return b_.CreateSIToFP(hidden(index), number_type(1));
+  return hidden(b_.CreateTrunc(index, bits_type()));
 }
 
 // Lanes 0, 2, … of two concatenated vectors. The shuffle of the widest vectors would load its indices from .rodata,

@@ -68,6 +68,7 @@ class Emitter {
   llvm::Value* is_less(llvm::Value* a, llvm::Value* b);
   llvm::Value* is_greater(llvm::Value* a, llvm::Value* b);
   llvm::Value* lane_count(const ExprNode& e);
+  llvm::Value* emit_from_index(const ExprNode& e);
   llvm::Value* emit_even(const ExprNode& e);
   llvm::Value* emit_permute(const ExprNode& e);
   llvm::Value* emit_outside(const ExprNode& e);

@@ -2,7 +2,8 @@
 // Greedy, in ascending order of nodes: a pointwise node joins the group of one of its operands (an anchor's before a
 // pointwise one, a later before an earlier) if the shapes agree and no cycle of groups arises; then groups of its other
 // operands are merged under the same conditions. A node that works along rows (`row_program.h`) makes the pointwise
-// group of its operand a group over rows, which also takes what has one number per row.
+// group of its operand a group over rows, which also takes what has one number per row. Before all that, nodes that cut
+// rows and join them are grouped with what is computed in between (`row_moves.h`).
 #include "compiler/codegen/lower/fuse.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/pointwise.h"
+#include "compiler/codegen/kernel/row_moves.h"
 #include "compiler/codegen/kernel/row_program.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
@@ -36,6 +38,7 @@ struct Draft {
   bool closed = false;  ///< accepts no further node
   bool by_rows = false;
   bool is_attention = false;  ///< two products with rows of `row_shape` between them
+  bool moves_rows = false;    ///< as Group
   ir::Shape row_shape;
   size_t inner = 0;                                ///< anchored: dimensions along the lanes
   std::optional<ir::DType> number = std::nullopt;  ///< what it is computed in; none: only booleans, so far
@@ -48,11 +51,34 @@ class Grouping {
       : graph_(graph), nodes_(nodes), generators_(generators), numerics_(numerics) {}
 
   std::vector<Group> run() {
-    for (ir::NodeId id : nodes_) place(id);
+    take_moved_rows();
+    for (ir::NodeId id : nodes_) {
+      if (!of_.contains(id)) place(id);
+    }
     return ordered();
   }
 
  private:
+  /// Others read one result of such nodes, so that no cycle arises among them. What is placed later sees their drafts.
+  void take_moved_rows() {
+    std::set<ir::NodeId> free(nodes_.begin(), nodes_.end());
+    for (auto id = nodes_.rbegin(); id != nodes_.rend(); ++id) {
+      if (graph_.node(*id).op->name != "Concat" || !free.contains(*id)) continue;
+      Draft fresh;
+      fresh.nodes = moved_row_nodes(graph_, *id, free);
+      if (fresh.nodes.empty()) continue;
+      fresh.closed = true;
+      fresh.moves_rows = true;
+      fresh.number = result_dtype(fresh.nodes.back());
+      fresh.shape = result_shape(fresh.nodes.back());
+      for (ir::NodeId node : fresh.nodes) {
+        of_[node] = static_cast<int>(drafts_.size());
+        free.erase(node);
+      }
+      drafts_.push_back(std::move(fresh));
+    }
+  }
+
   void place(ir::NodeId id) {
     if (!is_pointwise(graph_, id)) {
       if (join_products(id) || put_through_transpose(id)) return;
@@ -63,7 +89,7 @@ class Grouping {
       }
       return;
     }
-    const std::vector<int> neighbours = sorted_neighbours(id);
+    const std::vector<int> neighbours = keeps_apart(id) ? std::vector<int>() : sorted_neighbours(id);
     int home = -1;
     for (int candidate : neighbours) {
       if (!takes(candidate, id) || reaches_through_others(candidate, {id})) continue;
@@ -73,6 +99,7 @@ class Grouping {
     if (home < 0) {
       Draft fresh;
       fresh.shape = result_shape(id);
+      fresh.closed = keeps_apart(id);
       drafts_.push_back(fresh);
       home = static_cast<int>(drafts_.size()) - 1;
     }
@@ -82,6 +109,11 @@ class Grouping {
     for (int other : neighbours) {
       if (other != home) merge(home, other);
     }
+  }
+
+  /// Triangles of booleans, which are masks: rows, which compute with floats, could not take a Where with its mask.
+  bool keeps_apart(ir::NodeId id) const {
+    return depends_on_place(graph_.node(id)) && result_dtype(id) == ir::DType::Bool;
   }
 
   /// Drafts of operands: anchored ones first, then the later first.
@@ -353,10 +385,10 @@ class Grouping {
     if (!d.anchor.is_valid()) return true;
     IterationSpace space{d.shape, d.inner};
     const ir::Node& node = graph_.node(id);
-    // An anchor scatters only numbers.
-    if (result_dtype(id) != d.number) return false;
+    // An anchor scatters only numbers, and its lanes may lie apart.
+    if (result_dtype(id) != d.number || depends_on_place(node)) return false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
+      if (!node.inputs[i].is_valid() || !reads_operand(node, i)) continue;
       if (graph_.value(node.inputs[i]).type.dtype != d.number) return false;
       if (!operand_access(broadcast_operand_shape(graph_, id, i), space)) return false;
     }
@@ -416,7 +448,7 @@ class Grouping {
   void merge(int home, int other) {
     Draft& into = draft(home);
     Draft& from = draft(other);
-    if (from.anchor.is_valid() || from.shape != into.shape || (from.by_rows && !into.by_rows)) return;
+    if (from.anchor.is_valid() || from.closed || from.shape != into.shape || (from.by_rows && !into.by_rows)) return;
     if (into.nodes.size() + from.nodes.size() > kMostNodes) return;
     for (ir::NodeId id : from.nodes) {
       if (!takes(home, id)) return;
@@ -467,6 +499,7 @@ class Grouping {
       group.prologue = draft(i).prologue;
       group.between = draft(i).between;
       group.generator = generator_of(group.anchor);
+      group.moves_rows = draft(i).moves_rows;
       // A reduction alone has a lowering of its own, for any axes.
       const bool is_reduction = group.nodes.size() == 1 && reduction_lowering(graph_.node(group.nodes[0]).op->name);
       if (draft(i).by_rows && is_reduction) group.anchor = group.nodes[0];

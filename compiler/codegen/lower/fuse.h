@@ -5,6 +5,7 @@
 //   %c = Conv(%x, %w)  %r = Relu(%c)  %s = Add(%r, %t)   =>  one group: Conv, with Relu and Add before the store
 //   %u = Resize(%x, …)  %c = Conv(%u, %w)                =>  one group, if the Conv's generator takes the Resize in
 //   %d = Conv(%x, %w)  %r = Relu(%d)  %c = Conv(%r, %v)  =>  one group, if a rule says so: depthwise, then pointwise
+//   %b = Slice(%x, …)  %n = Neg(%b)  %c = Concat(%n, …)  =>  one group, which reads the slice where it lies
 #pragma once
 
 #include <vector>

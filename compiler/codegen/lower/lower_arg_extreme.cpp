@@ -18,8 +18,6 @@ namespace collage::codegen {
 namespace {
 
 constexpr int64_t kArgGrainElements = 16384;
-/// Every whole number up to here is an f32.
-constexpr int64_t kMostPlaces = 1 << 24;
 
 class ArgExtreme {
  public:
@@ -90,7 +88,7 @@ class ArgExtreme {
     const Expr champion = nest_.let("champion", is_max_ ? greatest(best) : least(best));
     const Expr is_champion = binary(Op::FEqual, best, splat(champion, lanes_));
     const Expr wins = nest_.let("wins", mask_op(Op::MaskOr, is_champion, vector_is_nan(nest_, best)));
-    const float never = takes_last_ ? -1.0F : static_cast<float>(2 * kMostPlaces);
+    const float never = takes_last_ ? -1.0F : static_cast<float>(2 * kMostIndexNumber);
     const Expr places = nest_.let("places", select(wins, place, nest_.constant(never, lanes_)));
     const Expr found = takes_last_ ? greatest(places) : least(places);
     nest_.store_as(Element::I64, y_, row, found);
@@ -124,7 +122,7 @@ bool accepts_arg_extreme(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const ir::TensorType& x = graph.value(node.inputs[0]).type;
   if (x.dtype != ir::DType::F32 || x.shape.empty()) return false;
-  return runtime::AxisSplit(x.shape, node.attrs.get_int("axis", 0)).extent <= kMostPlaces;
+  return runtime::AxisSplit(x.shape, node.attrs.get_int("axis", 0)).extent <= kMostIndexNumber;
 }
 
 std::vector<KernelSketch> lower_arg_extreme(const LoweringContext& context, const Group& group) {

@@ -16,6 +16,7 @@
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/schedule/gemm_tiling.h"
 #include "compiler/ir/op_def.h"
+#include "runtime/io/element_formats.h"
 
 namespace collage::codegen {
 namespace {
@@ -145,7 +146,7 @@ class GemmLowering {
     width_ = t_.panels.widest() * lanes_;
     a_ = builder_.value_buffer(p_.a, false);
     if (p_.packed) {
-      const runtime::Tensor b = as_numbers(context_.graph.value(p_.b).constant->data);
+      const runtime::Tensor b = *runtime::widened(context_.graph.value(p_.b).constant->data, nest_.number());
       const bool is_double = nest_.number() == ir::DType::F64;
       b_ = builder_.constant_buffer(
           is_double ? pack_b<double>(p_, b, t_.panels, lanes_) : pack_b<float>(p_, b, t_.panels, lanes_), "packed");

@@ -2,6 +2,7 @@
 // Groups of pointwise nodes: one loop over the result, with as few dimensions as broadcasting permits.
 #include <algorithm>
 
+#include "compiler/codegen/kernel/by_place.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/lower/lowerings.h"
@@ -15,15 +16,17 @@ namespace {
 constexpr int64_t kChunk = 4096;
 constexpr int64_t kGrainElements = 16384;
 
-// The largest number of trailing dimensions along which every operand is either contiguous or one value.
+// The largest number of trailing dimensions along which every operand is either contiguous or one value, and lanes have
+// the places that are asked for.
 IterationSpace widest_space(const ir::Graph& graph, const Group& group) {
   IterationSpace space{graph.value(graph.first_output(group.nodes[0])).type.shape, 1};
   if (space.shape.empty()) space.shape = {1};
   auto fits = [&](const IterationSpace& candidate) {
     for (ir::NodeId id : group.nodes) {
       const ir::Node& node = graph.node(id);
+      if (!has_places(graph, id, candidate)) return false;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!node.inputs[i].is_valid() || (i > 0 && node.op->name == "Dropout")) continue;
+        if (!node.inputs[i].is_valid() || !reads_operand(node, i)) continue;
         if (!operand_access(broadcast_operand_shape(graph, id, i), candidate)) return false;
       }
     }

@@ -12,6 +12,8 @@ const Lowering* find_lowering(std::string_view op) {
       conv_integer_lowering,
       conv_lowering,
       conv_transpose_lowering,
+      cum_prod_lowering,
+      cum_sum_lowering,
       dynamic_quantize_lowering,
       gemm_lowering,
       grid_sample_lowering,
@@ -27,6 +29,7 @@ const Lowering* find_lowering(std::string_view op) {
       qlinear_matmul_lowering,
       resize_lowering,
       softmax_lowering,
+      top_k_lowering,
       transpose_lowering,
   };
   for (Row row : rows) {

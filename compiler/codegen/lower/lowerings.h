@@ -29,6 +29,8 @@ const Lowering& average_pool_lowering();
 const Lowering& conv_integer_lowering();
 const Lowering& conv_lowering();
 const Lowering& conv_transpose_lowering();
+const Lowering& cum_prod_lowering();
+const Lowering& cum_sum_lowering();
 const Lowering& dynamic_quantize_lowering();
 const Lowering& gemm_lowering();
 const Lowering& grid_sample_lowering();
@@ -44,6 +46,7 @@ const Lowering& qlinear_conv_lowering();
 const Lowering& qlinear_matmul_lowering();
 const Lowering& resize_lowering();
 const Lowering& softmax_lowering();
+const Lowering& top_k_lowering();
 const Lowering& transpose_lowering();
 
 /// Returns null if the operator has none.
@@ -78,6 +81,9 @@ std::vector<KernelSketch> lower_pointwise(const LoweringContext& context, const 
 
 /// Lowers a group over rows.
 std::vector<KernelSketch> lower_row_group(const LoweringContext& context, const Group& group);
+
+/// Lowers a group that cuts rows and joins them.
+std::vector<KernelSketch> lower_moved_rows(const LoweringContext& context, const Group& group);
 
 /// Lowers a product of rows that are made from another product: both MatMuls, the nodes between them, and Transposes.
 std::vector<KernelSketch> lower_attention(const LoweringContext& context, const Group& group);

@@ -94,6 +94,10 @@ Expr both(Expr a, Expr b) {
   return make(Op::And, Type::Bool, 1, {std::move(a), std::move(b)});
 }
 
+Expr from_index(Expr index) {
+  return make(Op::FromIndex, Type::Float, 1, {std::move(index)});
+}
+
 Expr unary(Op op, Expr a, int64_t imm) {
   int lanes = is_float_reduction(op) ? 1 : a->lanes;
   return make(op, Type::Float, lanes, {std::move(a)}, imm);

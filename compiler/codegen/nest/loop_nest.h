@@ -65,9 +65,14 @@ Expr max(Expr a, Expr b);
 Expr less(Expr a, Expr b);
 Expr both(Expr a, Expr b);
 bool is_int_const(const Expr& e, int64_t* value = nullptr);
+/// Whole numbers up to here are numbers of every type.
+inline constexpr int64_t kMostIndexNumber = int64_t{1} << 24;
+/// An index as a number, a scalar. Expects that the number type has it.
+Expr from_index(Expr index);
 
 // Values. A binary operation's operands have equal lanes.
 Expr unary(Op op, Expr a, int64_t imm = 0);
+/// Remainder is C's, of integers: no lane of `b` may be 0 or -1.
 Expr binary(Op op, Expr a, Expr b);
 Expr fma(Expr a, Expr b, Expr c);
 Expr select(Expr mask, Expr a, Expr b);

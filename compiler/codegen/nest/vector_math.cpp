@@ -150,6 +150,12 @@ Expr vector_power(Nest& nest, Expr base, Expr exponent) {
   return call_outside(function, {std::move(base), std::move(exponent)});
 }
 
+Expr vector_fmod(Nest& nest, Expr a, Expr b) {
+  const bool is_double = nest.number() == Element::F64;
+  return call_outside(is_double ? runtime::ExternalFunction::Fmod : runtime::ExternalFunction::Fmodf,
+                      {std::move(a), std::move(b)});
+}
+
 Expr vector_abs(Nest& nest, Expr x) {
   if (!nest.has_floats()) return binary(Op::FMax, x, vector_negate(nest, x));
   return binary(Op::BitAnd, x, nest.constant_bits(~sign_bit(nest), x->lanes));

@@ -25,6 +25,8 @@ Expr vector_erf(Nest& nest, Expr x);
 Expr vector_softplus(Nest& nest, Expr x);
 /// pow(base, exponent), lane by lane in the library.
 Expr vector_power(Nest& nest, Expr base, Expr exponent);
+/// fmod(a, b), of floats, likewise.
+Expr vector_fmod(Nest& nest, Expr a, Expr b);
 /// |x|
 Expr vector_abs(Nest& nest, Expr x);
 Expr vector_negate(Nest& nest, Expr x);

@@ -42,6 +42,9 @@ TEST(Widened, ExactlyOrNotAtAll) {
   ASSERT_TRUE(wide);
   EXPECT_EQ(wide->as<float>()[0], 0x1.998p-4F);
   EXPECT_EQ(wide->as<float>()[1], -65504);
+  wide = widened(half, DType::F16);
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->data(), half.data());
   EXPECT_FALSE(widened(half, DType::BF16));
   EXPECT_FALSE(widened(Tensor(DType::F32, {1}), DType::F16));
   EXPECT_FALSE(widened(Tensor(DType::I8, {1}), DType::F32));

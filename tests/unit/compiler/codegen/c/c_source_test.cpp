@@ -176,6 +176,42 @@ TEST(CSource, Movement) {
   expect_same(model);
 }
 
+TEST(CSource, PlacesAndRemainders) {
+  Model model(7);
+  const ir::ValueId x = model.input({7, 13});
+  ir::AttrMap like_c, lower, smallest;
+  like_c.set("fmod", int64_t{1});
+  lower.set("upper", int64_t{0});
+  smallest.set("largest", int64_t{0});
+  const ir::ValueId index = whole_constant<int64_t>(model, runtime::DType::I64, {7}, -15, 15);
+  const ir::ValueId hot = model.op("OneHot", {index, model.ints({13}), model.constant({2})});
+  model.graph.mark_output(model.op("Mul", {hot, model.op("Trilu", {x, model.ints({2})}, lower)}));
+  model.graph.mark_output(model.op("Trilu", {model.op("Mod", {x, model.input({13})}, like_c)}));
+  for (const ir::ValueId y : model.ops("TopK", {x, model.ints({6})}, smallest, 2)) model.graph.mark_output(y);
+  smallest.set("axis", int64_t{0});
+  for (const ir::ValueId y : model.ops("TopK", {x, model.ints({3})}, smallest, 2)) model.graph.mark_output(y);
+  expect_same(model);
+}
+
+// Rotary positions of halves and of neighbours.
+TEST(CSource, MovedRows) {
+  Model model(7);
+  ir::ValueId x = model.input({2, 3, 22});
+  ir::ValueId sin = model.input({3, 22});
+  ir::AttrMap last;
+  last.set("axis", int64_t{-1});
+  auto slice = [&](int64_t start, int64_t end, int64_t step) {
+    return model.op("Slice", {x, model.ints({start}), model.ints({end}), model.ints({-1}), model.ints({step})});
+  };
+  ir::ValueId halves = model.op("Concat", {model.op("Neg", {slice(11, 22, 1)}), slice(0, 11, 1)}, last);
+  model.graph.mark_output(model.op("Add", {x, model.op("Mul", {halves, sin})}));
+  ir::ValueId second = model.op("Unsqueeze", {model.op("Neg", {slice(1, 22, 2)}), model.ints({-1})});
+  ir::ValueId first = model.op("Unsqueeze", {slice(0, 22, 2), model.ints({-1})});
+  ir::ValueId pairs = model.op("Reshape", {model.op("Concat", {second, first}, last), model.ints({2, 3, 22})});
+  model.graph.mark_output(model.op("Add", {x, model.op("Mul", {pairs, sin})}));
+  expect_same(model);
+}
+
 TEST(CSource, RefusesWhatHasNoGeneratedCode) {
   Model model(6);
   model.graph.mark_output(model.op("CumSum", {model.input({4}), model.ints({0})}));

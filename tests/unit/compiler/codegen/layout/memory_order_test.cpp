@@ -138,6 +138,20 @@ TEST_F(MemoryOrderKernels, Windows) {
   }
 }
 
+TEST_F(MemoryOrderKernels, PoolsWithWindowsWiderThanTheirOperand) {
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    SCOPED_TRACE(op);
+    Model model(15);
+    ir::AttrMap attrs = attrs_of("kernel_shape", runtime::Ints{3, 7});
+    attrs.set("strides", runtime::Ints{2, 3});
+    attrs.set("pads", runtime::Ints{0, 1, 0, 0});
+    attrs.set("ceil_mode", int64_t{1});
+    ValueId x = model.input({2, 19, 2, 4});
+    ValueId y = model.op(op, {x}, attrs);
+    expect_equal(model, *jit_, y, {x, y}, "NHWC");
+  }
+}
+
 TEST_F(MemoryOrderKernels, ConvolutionsTakeInNearestNeighbours) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
@@ -189,6 +203,15 @@ TEST_F(MemoryOrderKernels, WhatAPrologueReadsIsStored) {
   ValueId y = model.op("Add", {c, r});
   model.graph.mark_output(y);
   EXPECT_EQ(check(model, *jit_, 1e-5, -1, 1, {{{x, "NHWC"}, {y, "NHWC"}}, {}}).references, 0);
+}
+
+// Its rows and columns are those of the plain tensor.
+TEST_F(MemoryOrderKernels, TrianglesLiePlainly) {
+  Model model(17);
+  ValueId x = model.input({2, 6, 4, 4});
+  ValueId y = model.op("Trilu", {x});
+  model.graph.mark_output(y);
+  EXPECT_FALSE(jit_->lower(model.graph, model.graph.node_ids(), {{{x, "NHWC"}, {y, "NHWC"}}, {}}));
 }
 
 TEST_F(MemoryOrderKernels, RefusesWhatHasNoOrder) {

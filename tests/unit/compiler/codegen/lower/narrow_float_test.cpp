@@ -80,6 +80,31 @@ TEST_P(NarrowFloat, Casts) {
   expect_compiled(model, -1000, 1000);
 }
 
+// An f32 on the way would be the middle between two numbers, and go to the even one.
+TEST_P(NarrowFloat, WideNumbersRoundOnce) {
+  const auto expect_same = [&]<typename T>(ir::DType from, const std::vector<T>& values) {
+    SCOPED_TRACE(runtime::name_of(from));
+    Model model(10);
+    ir::AttrMap to_narrow, to_f32;
+    to_narrow.set("to", int64_t{runtime::onnx_of(GetParam())});
+    to_f32.set("to", int64_t{runtime::onnx_of(ir::DType::F32)});
+    const ValueId x = model.input<T>(from, {static_cast<int64_t>(values.size())}, values);
+    const ValueId y = model.op("Cast", {x}, to_narrow);
+    // As f32, which is compared exactly.
+    model.graph.mark_output(model.op("Cast", {y}, to_f32));
+    model.graph.mark_output(model.op("Cast", {model.op("Neg", {y})}, to_f32));
+    check(model, *jit_, 0);
+  };
+  expect_same(ir::DType::I64,
+              std::vector<int64_t>{(int64_t{1} << 32) + (1 << 24) + 1, -(int64_t{1} << 32) - (1 << 24) - 1,
+                                   (int64_t{1} << 62) + (int64_t{1} << 54) + 1, INT64_MAX, 65519, 65520});
+  expect_same(ir::DType::U64, std::vector<uint64_t>{(uint64_t{1} << 63) + (uint64_t{1} << 55) + 1, UINT64_MAX, 65520});
+  expect_same(ir::DType::I32, std::vector<int32_t>{(1 << 30) + (1 << 22) + 1, -(1 << 30) - (1 << 22) - 1, INT32_MIN});
+  expect_same(ir::DType::U32, std::vector<uint32_t>{(1U << 31) + (1U << 23) + 1, UINT32_MAX});
+  expect_same(ir::DType::F64, std::vector<double>{1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-11 + 0x1p-40, -1 - 0x1p-8 - 0x1p-40,
+                                                  0x1p-24 + 0x1p-60, 65520 - 0x1p-20, 1e300});
+}
+
 TEST_P(NarrowFloat, SpecialNumbers) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const char* op : {"Abs", "Neg", "Relu", "Sqrt"}) {
