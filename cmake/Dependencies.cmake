@@ -19,6 +19,7 @@ collage_optional_library(OPENBLAS OpenBLASOpenMP::OpenBLASOpenMP "`runtime libra
 collage_optional_library(XNNPACK XNNPACK::XNNPACK "`runtime library \"xnnpack\"`" XNNPACK)
 collage_optional_library(JPEG JPEG::JPEG "inputs from JPEG pictures" JPEG)
 collage_optional_library(PNG PNG::PNG "inputs from PNG pictures" PNG)
+collage_optional_library(REPORT "" "`--report`" ReportLibraries)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

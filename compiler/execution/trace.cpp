@@ -137,6 +137,11 @@ Duration Trace::in_turn() const {
   return sum;
 }
 
+Trace predicted_trace(const Plan& plan) {
+  runtime::Machine machine = runtime::machine_of(plan.devices);
+  return make_trace(plan, predict(plan, runtime::tasks_of(plan, machine)));
+}
+
 Trace make_trace(const Plan& plan, const runtime::Timeline& actual) {
   runtime::Machine machine = runtime::machine_of(plan.devices);
   const std::vector<runtime::Task> tasks = runtime::tasks_of(plan, machine);

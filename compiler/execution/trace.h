@@ -55,6 +55,9 @@ struct Trace {
   runtime::Duration in_turn() const;
 };
 
+/// A trace before any run: the actual times are the predicted ones.
+Trace predicted_trace(const runtime::Plan& plan);
+
 /// `actual`: the timeline of a run of this plan.
 Trace make_trace(const runtime::Plan& plan, const runtime::Timeline& actual);
 

@@ -106,7 +106,7 @@ std::vector<NearMiss> Refusals::of(NodeId node) {
     auto known = refused.find(rule);
     std::optional<NearMiss> best;
     if (known != refused.end()) best = std::move(known->second);
-    if (!best && !matched(rule, node)) best = incomplete_attempt(rule, node);
+    if (!best && has_place(rule, node) && !matched(rule, node)) best = incomplete_attempt(rule, node);
     if (best) misses.push_back(std::move(*best));
   }
   std::stable_sort(misses.begin(), misses.end(),

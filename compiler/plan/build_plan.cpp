@@ -71,8 +71,8 @@ std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement&
   return built;
 }
 
-std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
-                                              const PlanTargets& targets) {
+std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Placement& placement,
+                                          const PlanTargets& targets) {
   support::SourceManager no_sources;
   support::Diagnostics unheard(no_sources);
   std::optional<ExpandedSplits> splits = expand_splits(graph, placement, targets);
@@ -80,9 +80,17 @@ std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::
   const ir::Placement& placed = splits ? splits->placement : placement;
   std::optional<BuiltPlan> built =
       build_rewritten({expanded, placed, targets, splits ? &*splits : nullptr, nullptr, unheard});
+  if (built && splits) map_to_original(graph, placement, *splits, &*built);
+  if (!built) return std::nullopt;
+  return std::move(built->plan);
+}
+
+std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
+                                              const PlanTargets& targets) {
   std::vector<DeviceMemory> all;
-  if (!built) return all;
-  for (const runtime::MemorySpace& space : built->plan.spaces) {
+  const std::optional<runtime::Plan> plan = outline_plan(graph, placement, targets);
+  if (!plan) return all;
+  for (const runtime::MemorySpace& space : plan->spaces) {
     if (space.name != "host") all.push_back({space.name, space.arena_bytes + space.constant_bytes, space.capacity});
   }
   return all;

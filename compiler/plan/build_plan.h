@@ -54,7 +54,12 @@ struct DeviceMemory {
   bool is_exceeded() const { return capacity != 0 && bytes > capacity; }
 };
 
-/// Of the plan that `build_plan` would make, without generating code. Empty where it would fail for other reasons.
+/// The plan that `build_plan` would make, without generated code and the scratch memory of that: for predictions of
+/// times and memory. Returns nullopt where it would fail.
+std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Placement& placement,
+                                          const PlanTargets& targets);
+
+/// Of that plan. Empty where there is none.
 std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
                                               const PlanTargets& targets);
 

@@ -10,6 +10,7 @@
 #include "compiler/driver/commands/commands.h"
 #include "compiler/driver/commands/stage_clock.h"
 #include "compiler/driver/compilation/compilation.h"
+#include "compiler/driver/html_report/report_data.h"
 #include "compiler/driver/report/quantize_report.h"
 #include "compiler/driver/run/program.h"
 #include "compiler/execution/bind_inputs.h"
@@ -28,6 +29,7 @@ struct Command {
   std::shared_ptr<runtime::FaultInjector> faults{};  ///< `--faults`; null: none
   std::vector<passes::PassSnapshot> history{};       ///< with `--check`: the model as given, and what passes made of it
   std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
+  Findings findings{};                               ///< for the page of `--report`
 
   void print(std::string_view text) const {
     if (output.result) output.result(text);

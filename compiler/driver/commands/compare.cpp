@@ -4,6 +4,8 @@
 
 #include "compiler/driver/commands/command.h"
 #include "compiler/driver/compare/comparison.h"
+#include "compiler/driver/compilation/report_of.h"
+#include "compiler/driver/html_report/write_report.h"
 #include "compiler/driver/report/json_report.h"
 #include "compiler/driver/report/json_text.h"
 #include "compiler/driver/report/simulated.h"
@@ -31,7 +33,27 @@ bool add_evolved(Command& command, const SearchInput& input, Comparison& compari
   return evolved.has_value();
 }
 
-void compare(Command& command, const SearchInput& input) {
+/// `--report`: the placements of all strategies that found one. False after an error.
+bool write_page(const Command& command, const Candidates& candidates, const Comparison& comparison) {
+  if (command.request.report.empty()) return true;
+  const Compilation& compilation = command.compilation;
+  ReportInput input{.compilation = compilation,
+                    .candidates = candidates,
+                    .sources = command.sources,
+                    .summary = comparison_object(compilation.graph(), to_json(comparison)),
+                    .placements = {},
+                    .findings = command.findings};
+  const FoundPlacement& best = *comparison.rows.front().plan;
+  const Report report = report_of(compilation, candidates, best.placement, &best, command.sources);
+  for (const CompareRow& row : comparison.rows) {
+    if (!row.plan) continue;
+    input.placements.push_back(
+        {row.strategy, *row.plan, report_of_other(compilation, report, row.strategy, *row.plan)});
+  }
+  return write_report(command.request.report, report_data(input), command.diags);
+}
+
+void compare(Command& command, const Candidates& candidates, const SearchInput& input) {
   std::optional<Comparison> comparison = compare_strategies(input, command.compilation.strategy(), command.diags);
   if (!comparison) return;
   add_candidate_placement(command, input, *comparison);
@@ -50,7 +72,8 @@ void compare(Command& command, const SearchInput& input) {
     command.print(print(*comparison) + simulated_line(command.compilation.activations(), comparison->backends));
   }
   const std::string& json = command.request.compare.json;
-  if (!json.empty()) write_file(json, printed(to_json(*comparison)), command.diags);
+  if (!json.empty() && !write_file(json, printed(to_json(*comparison)), command.diags)) return;
+  write_page(command, candidates, *comparison);
 }
 
 }  // namespace
@@ -58,7 +81,7 @@ void compare(Command& command, const SearchInput& input) {
 void compare(Command& command) {
   std::optional<Candidates> candidates = read_candidates(command);
   if (!candidates) return;
-  command.clock.time("compare", [&] { compare(command, command.compilation.search_input(*candidates)); });
+  command.clock.time("compare", [&] { compare(command, *candidates, command.compilation.search_input(*candidates)); });
 }
 
 }  // namespace collage::driver

@@ -4,9 +4,11 @@
 
 #include "compiler/driver/commands/command.h"
 #include "compiler/driver/commands/place_model.h"
+#include "compiler/driver/html_report/write_report.h"
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/output/write_model.h"
 #include "compiler/driver/report/json_report.h"
+#include "compiler/driver/report/json_text.h"
 #include "compiler/ir/print.h"
 #include "compiler/support/write_file.h"
 #include "runtime/package/package.h"
@@ -84,6 +86,23 @@ bool write_results(Command& command, PlacedModel* placed, const Program& program
   return true;
 }
 
+/// `--report`, after what is run. False after an error.
+bool write_page(const Command& command, const Candidates& candidates, PlacedModel placed, const Program& program) {
+  if (command.request.report.empty()) return true;
+  const Compilation& compilation = command.compilation;
+  ReportInput input{.compilation = compilation,
+                    .candidates = candidates,
+                    .sources = command.sources,
+                    .summary = summary_object(compilation.graph(), placed.placement, placed.report),
+                    .placements = {},
+                    .findings = command.findings,
+                    .plan = &program.built.plan};
+  placed.found.placement = std::move(placed.placement);
+  const std::string name = placed.report.searched ? placed.report.strategy : "as written";
+  input.placements.push_back({name, std::move(placed.found), std::move(placed.report), true});
+  return write_report(command.request.report, report_data(input), command.diags);
+}
+
 bool save_placement(const Command& command, const ir::Placement& placement) {
   const std::string& file = command.request.placement.save;
   return file.empty() || write_file(file, print_placement(command.compilation.graph(), placement), command.diags);
@@ -115,11 +134,15 @@ void compile(Command& command) {
   if (!program) return;
   if (is_shown_after_build(command.request)) return show_program(command, placed->placement, *program);
   const bool written = command.clock.time("write", [&] { return write_results(command, &*placed, *program); });
-  if (!written || !command.request.executes()) return;
-  std::optional<runtime::KnownRun> checked = execute(command, placed->placement, *program);
-  if (!checked || !is_package_name(command.request.output)) return;
-  program->built.plan.known_runs = {std::move(*checked)};
-  write_program(command, command.request.output, placed->placement, *program);
+  if (!written) return;
+  std::optional<runtime::KnownRun> checked;
+  if (command.request.executes()) checked = execute(command, placed->placement, *program);
+  if (checked && is_package_name(command.request.output)) {
+    program->built.plan.known_runs = {std::move(*checked)};
+    write_program(command, command.request.output, placed->placement, *program);
+  }
+  if (command.diags.has_errors()) return;
+  command.clock.time("report", [&] { return write_page(command, *candidates, std::move(*placed), *program); });
 }
 
 }  // namespace collage::driver

@@ -86,10 +86,10 @@ bool run(const Loaded& loaded) {
 
 bool profile(const Loaded& loaded) {
   const auto rows = static_cast<size_t>(loaded.command.request.profile);
-  std::optional<std::string> text =
-      profile_model(loaded.program.built.plan, loaded.first_inputs(), rows, loaded.executor, loaded.command.diags);
-  if (text) loaded.command.print(*text);
-  return text.has_value();
+  std::optional<Profile> measured =
+      profile_model(loaded.program.built.plan, loaded.first_inputs(), loaded.executor, loaded.command.diags);
+  if (measured) loaded.command.print(print(*measured, rows));
+  return measured.has_value();
 }
 
 bool trace(const Loaded& loaded) {
@@ -99,8 +99,14 @@ bool trace(const Loaded& loaded) {
     return execution::trace_model(loaded.first_inputs(), loaded.executor, command.diags);
   });
   if (!traced) return false;
+  command.findings.trace = *traced;
   if (request.prints) command.print(execution::print(*traced));
   return execution::write_trace(request, *traced, command.diags);
+}
+
+/// The page of `--report` shows the steps of a run beside the times of `--bench`.
+bool needs_trace(const Request& request) {
+  return request.trace.is_asked() || (!request.report.empty() && request.bench.runs > 0);
 }
 
 bool bench(const Loaded& loaded) {
@@ -111,6 +117,7 @@ bool bench(const Loaded& loaded) {
                              command.compilation.listener(), command.diags);
   if (!report) return false;
   command.print(execution::print(*report));
+  command.findings.bench = *report;
   const Settings& settings = command.compilation.settings();
   return request.json.empty() ||
          write_file(request.json, to_json(*report, loaded.graph.name, settings.strategy, settings.threads),
@@ -129,7 +136,7 @@ void work(Loaded& loaded) {
   if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
   if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;
   if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
-  if (request.trace.is_asked() && !clock.time("trace", [&] { return trace(loaded); })) return;
+  if (needs_trace(request) && !clock.time("trace", [&] { return trace(loaded); })) return;
   if (request.prints_device_log) print_device_log(loaded);
   if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
   loaded.command.print(execution::print_recovery(loaded.executor));

@@ -66,7 +66,8 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
         .error_at(Code::BadOption, "--candidate-placement", "it is compared by its cost, and `evolve` compares times")
         .note("`--placement FILE` follows it; `--strategy=optimal` compares it with the best");
   }
-  std::optional<FoundPlacement> found = compilation.find_placement(candidates, strategy, command.diags);
+  std::optional<FoundPlacement> found = compilation.find_placement(
+      candidates, strategy, command.diags, command.request.report.empty() ? nullptr : &command.findings.search);
   if (!found) return std::nullopt;
   std::string considered, evolved;
   if (!command.request.placement.consider.empty())
@@ -94,7 +95,8 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   report.rivals = std::move(rivals.text);
   report.certified = std::move(*certified);
   report.quantized = command.quantized;
-  return PlacedModel{std::move(found->placement), std::move(report)};
+  ir::Placement placement = std::move(found->placement);
+  return PlacedModel{std::move(placement), std::move(report), std::move(*found)};
 }
 
 }  // namespace collage::driver

@@ -12,6 +12,7 @@ namespace collage::driver {
 struct PlacedModel {
   ir::Placement placement;
   Report report;
+  FoundPlacement found{};  ///< without its placement; of a model that came placed, nothing
 };
 
 /// The placement of the strategy, or the model's own where that leaves nothing to search. Writes the certificate where

@@ -5,6 +5,7 @@
 
 #include "compiler/driver/commands/command.h"
 #include "compiler/driver/commands/run_in_stages.h"
+#include "compiler/driver/html_report/write_report.h"
 #include "compiler/driver/input/bindings.h"
 #include "compiler/driver/input/graph_ports.h"
 #include "compiler/driver/quantize/quantize_model.h"
@@ -154,7 +155,7 @@ void run_buckets(const Request& request, const Session& session) {
     one.model.bindings.insert(one.model.bindings.end(), bucket.begin(), bucket.end());
     for (std::string* file :
          {&one.output, &one.placement.save, &one.placement.certificate, &one.placement.json, &one.bench.json,
-          &one.compare.json, &one.quantize.save_calibration, &one.bisect, &one.trace.file}) {
+          &one.compare.json, &one.quantize.save_calibration, &one.bisect, &one.trace.file, &one.report}) {
       *file = output_of(*file, bucket);
     }
     if (one.output.empty() && !request.executes() && request.emit == Emit::All) {
@@ -173,6 +174,7 @@ void run(const Request& request, const Output& output, const WorkListener& liste
     if (text && output.result) output.result(*text);
     return;
   }
+  if (!request.report.empty() && !can_report(diags)) return;
   auto source = clock.time("read model", [&] { return open_model(request.model, sources, diags); });
   if (source == nullptr) return;
   auto rules = clock.time(

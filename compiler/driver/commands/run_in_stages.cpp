@@ -34,6 +34,7 @@ std::string whole_plan_option(const Request& request) {
       {"--calibrate", request.quantize.is_asked()},
       {"--dump-lowering", request.dumps_lowering},
       {"--json", request.prints_json},
+      {"--report", !request.report.empty()},
       {"--verify-costs", request.verifies},
       {"--bisect", !request.bisect.empty()},
       {"--profile", request.profile > 0},

@@ -237,9 +237,11 @@ SearchInput Compilation::search_input(const Candidates& candidates) const {
 }
 
 std::optional<FoundPlacement> Compilation::find_placement(const Candidates& candidates, const place::Strategy& strategy,
-                                                          support::Diagnostics& diags) const {
+                                                          support::Diagnostics& diags, SearchLog* log) const {
   std::string why;
-  std::optional<FoundPlacement> found = driver::find_placement(search_input(candidates), strategy, &why);
+  SearchInput input = search_input(candidates);
+  input.log = log;
+  std::optional<FoundPlacement> found = driver::find_placement(input, strategy, &why);
   if (found) return found;
   return diags.error_at(Code::NoPlan, "--strategy=" + settings_.strategy, "no placement was found: {}", why);
 }

@@ -70,9 +70,10 @@ class Compilation {
   /// What searches of these candidates start from. Refers to `candidates` and to this compilation.
   SearchInput search_input(const Candidates& candidates) const;
 
-  /// The placement that a strategy finds, before anything is measured as a whole. Returns nullopt after an error.
+  /// The placement that a strategy finds, before anything is measured as a whole. `log`, if not null, gets what the
+  /// search reached on its way. Returns nullopt after an error.
   std::optional<FoundPlacement> find_placement(const Candidates& candidates, const place::Strategy& strategy,
-                                               support::Diagnostics& diags) const;
+                                               support::Diagnostics& diags, SearchLog* log = nullptr) const;
 
   const ModelFile& file() const { return model_; }
   const sema::Model& model() const { return model_.model; }

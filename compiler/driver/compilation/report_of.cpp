@@ -104,6 +104,15 @@ Report report_of(const Compilation& compilation, const Candidates& candidates, c
   return report;
 }
 
+Report report_of_other(const Compilation& compilation, const Report& report, const std::string& strategy,
+                       const FoundPlacement& found) {
+  Report other = report;
+  other.strategy = strategy;
+  other.predicted = evaluated_time(compilation.graph(), found.placement);
+  add_search(compilation, found, other);
+  return other;
+}
+
 void add_limits(const Compilation& compilation, const Candidates& candidates, const FoundPlacement& plan,
                 const support::SourceManager& sources, Report& report) {
   if (!report.has_bound) return;

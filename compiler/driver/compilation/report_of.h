@@ -11,6 +11,10 @@ namespace collage::driver {
 Report report_of(const Compilation& compilation, const Candidates& candidates, const ir::Placement& placement,
                  const FoundPlacement* found, const support::SourceManager& sources);
 
+/// The same of another placement of these candidates, found by a strategy of this name.
+Report report_of_other(const Compilation& compilation, const Report& report, const std::string& strategy,
+                       const FoundPlacement& found);
+
 /// Searches with simpler strategies for what they would have cost, where the placement has a bound to compare with.
 void add_baselines(const Compilation& compilation, const Candidates& candidates, Report& report);
 

@@ -2,6 +2,7 @@
 #include "compiler/driver/explain/explain_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ir/op_def.h"
 
@@ -72,6 +73,37 @@ std::string candidate_text(const ExplainedPlacement& explained, const place::Bui
   return fmt::format("{} in {}, {}: {}", human(candidate.cost),
                      owner.instance == "host" ? owner.backend : owner.instance, company,
                      rule_text(explained, built, chosen, node));
+}
+
+std::string cost_parts_text(const ExplainedPlacement& explained, place::CandidateId id) {
+  const place::BuiltProblem& built = explained.input.built;
+  const place::Candidate& candidate = built.problem.candidates[id];
+  const place::CandidateOrigin& origin = built.origin(id);
+  if (candidate.split) return "copies to the instances and back, the longest part, cut and join on the host";
+  if (origin.fixed.is_valid()) return "of a partition that the model or the placement file fixes";
+  if (origin.measured && explained.measures) return "measured";
+  if (!origin.backend.is_valid()) return "estimated from the work of its operators";
+  const ir::Backend& backend = *explained.active[origin.backend].backend;
+  const place::BackendCandidates& found = built.backends[origin.backend];
+  std::vector<std::pair<std::string, double>> parts;  // by rule, in order of their first match
+  const Duration launch = backend.device_launch() + backend.policy.launch;
+  double sum = launch.seconds();
+  for (place::MatchId m : origin.matches) {
+    const match::Match& match = found.matches[m];
+    const std::string& rule = backend.rules[static_cast<size_t>(match.rule)].name;
+    auto it = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.first == rule; });
+    if (it == parts.end()) it = parts.insert(parts.end(), {rule, 0.0});
+    it->second += match.cost;
+    sum += match.cost;
+  }
+  std::string text = fmt::format("launch {}", human(launch));
+  for (const auto& [rule, seconds] : parts) {
+    if (seconds > 0) text += fmt::format(", {} {}", rule, human(Duration::seconds(seconds)));
+  }
+  Duration rest = candidate.cost.time() - Duration::seconds(sum);
+  if (!backend.policy.cost || std::abs(rest.seconds()) < 1e-9) return text;
+  return fmt::format("{}; all by the formula of its partitions ({})", text,
+                     location_text(backend.policy.cost->span, explained.sources));
 }
 
 const ir::Partition& partition_of(const ir::Graph& graph, const ir::Placement& placement, ir::NodeId node) {

@@ -2,7 +2,6 @@
 #include "compiler/driver/explain/why.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compiler/driver/explain/explain_text.h"
 #include "compiler/driver/explain/why_not.h"
@@ -118,7 +117,7 @@ class Reporter {
   void cost(NodeId node, const ir::Partition& home) {
     const place::CandidateId id = candidate_of(built().problem, explained_.plan.chosen, node);
     const place::Candidate& candidate = built().problem.candidates[id];
-    std::string parts = parts_of_cost(candidate, built().origin(id));
+    std::string parts = cost_parts_text(explained_, id);
     if (candidate.nodes.size() < home.nodes.size()) {
       // Joined after the search: the partition's cost is the sum.
       std::string who = candidate.nodes.size() == 1 ? "" : fmt::format(" and {} more", candidate.nodes.size() - 1);
@@ -152,42 +151,12 @@ class Reporter {
     }
   }
 
-  std::string parts_of_cost(const place::Candidate& candidate, const place::CandidateOrigin& origin) const {
-    if (candidate.split) return "copies to the instances and back, the longest part, cut and join on the host";
-    if (origin.fixed.is_valid()) return "of a partition that the model or the placement file fixes";
-    if (origin.measured && explained_.measures) return "measured";
-    if (!origin.backend.is_valid()) return "estimated from the work of its operators";
-    const ir::Backend& backend = *explained_.active[origin.backend].backend;
-    const place::BackendCandidates& found = built().backends[origin.backend];
-    std::vector<std::pair<std::string, double>> parts;  // by rule, in order of their first match
-    const Duration launch = backend.device_launch() + backend.policy.launch;
-    double sum = launch.seconds();
-    for (place::MatchId m : origin.matches) {
-      const match::Match& match = found.matches[m];
-      const std::string& rule = backend.rules[static_cast<size_t>(match.rule)].name;
-      auto it = std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.first == rule; });
-      if (it == parts.end()) it = parts.insert(parts.end(), {rule, 0.0});
-      it->second += match.cost;
-      sum += match.cost;
-    }
-    std::string text = fmt::format("launch {}", human(launch));
-    for (const auto& [rule, seconds] : parts) {
-      if (seconds > 0) text += fmt::format(", {} {}", rule, human(Duration::seconds(seconds)));
-    }
-    Duration rest = candidate.cost.time() - Duration::seconds(sum);
-    if (!backend.policy.cost || std::abs(rest.seconds()) < 1e-9) return text;
-    return fmt::format("{}; all by the formula of its partitions ({})", text,
-                       location_text(backend.policy.cost->span, explained_.sources));
-  }
-
   /// `1.2 ms more: +2 ms onednn, -0.8 ms npu`
   std::string instead(NodeId node, const std::string& backend, bool* has_less) const {
     if (!has_candidate(built().problem, node, backend)) return short_reason(explained_, node, backend);
-    Alternative alternative = plan_with(explained_, {node}, backend);
-    if (!alternative.plan) return "no placement was found with it there; `--why-not` tells more";
-    if (std::string over = over_memory(explained_, alternative); !over.empty()) return "does not fit: " + over;
-    *has_less |= alternative.plan->predicted < explained_.plan.predicted;
-    return cost_change(explained_.plan, *alternative.plan);
+    const Instead other = with_node_on(explained_, node, backend);
+    *has_less |= other.is_less;
+    return other.text;
   }
 
   const ExplainedPlacement& explained_;
@@ -197,6 +166,13 @@ class Reporter {
 };
 
 }  // namespace
+
+Instead with_node_on(const ExplainedPlacement& explained, NodeId node, const std::string& backend) {
+  const Alternative alternative = plan_with(explained, {node}, backend);
+  if (!alternative.plan) return {"no placement was found with it there; `--why-not` tells more"};
+  if (const std::string over = over_memory(explained, alternative); !over.empty()) return {"does not fit: " + over};
+  return {cost_change(explained.plan, *alternative.plan), alternative.plan->predicted < explained.plan.predicted};
+}
 
 std::string why(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes) {
   return Reporter(explained).report(nodes);

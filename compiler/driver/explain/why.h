@@ -19,6 +19,15 @@
 
 namespace collage::driver {
 
+/// What the placement would cost with a node elsewhere: `1.2 ms more: +2 ms onednn, -0.8 ms npu`, or why there is none.
+struct Instead {
+  std::string text;
+  bool is_less = false;  ///< than the placement that was found
+};
+
+/// Expects that the backend has a candidate with the node.
+Instead with_node_on(const ExplainedPlacement& explained, ir::NodeId node, const std::string& backend);
+
 /// The answer, as lines. Of several nodes a line each.
 std::string why(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes);
 

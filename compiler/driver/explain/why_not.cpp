@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "compiler/driver/explain/backend_reasons.h"
 #include "compiler/driver/explain/explain_text.h"
 #include "compiler/driver/explain/growth_stops.h"
 #include "compiler/driver/explain/refusal_text.h"
 #include "compiler/ir/op_def.h"
-#include "compiler/place/build/why_not.h"
 
 namespace collage::driver {
 namespace {
@@ -19,11 +19,11 @@ using match::NearMiss;
 class Answerer {
  public:
   Answerer(const ExplainedPlacement& explained, const std::string& backend)
-      : explained_(explained), graph_(explained.input.graph), name_(backend), backend_(backend_id(explained, backend)) {
-    if (!backend_.is_valid()) return;
-    const place::ActiveBackend& active = explained.active[backend_];
-    misses_.emplace(place::refusals_of(graph_, active, found()));
-  }
+      : explained_(explained),
+        graph_(explained.input.graph),
+        name_(backend),
+        backend_(backend_id(explained, backend)),
+        reasons_(explained, backend) {}
 
   std::string answer(const std::vector<NodeId>& nodes) {
     std::vector<NodeId> there, lost, taken, refused;
@@ -33,7 +33,7 @@ class Answerer {
       } else if (has_candidate(explained_.input.built.problem, node, name_)) {
         lost.push_back(node);
       } else {
-        (had_candidate(node) ? taken : refused).push_back(node);
+        (reasons_.had_candidate(node) ? taken : refused).push_back(node);
       }
     }
     if (!there.empty()) explain_there(there);
@@ -44,18 +44,8 @@ class Answerer {
     return std::move(text_);
   }
 
-  /// `conv: grouped convolution (rules/npu.rules:17)`, or what took its candidates away.
-  std::string short_reason(NodeId node) {
-    if (had_candidate(node)) return "not allowed: " + taken_by(node);
-    std::vector<NearMiss> misses = misses_of(node);
-    if (misses.empty()) return fmt::format("cannot: no rule has a place for {}", graph_.node(node).op->name);
-    const ir::Rule& rule = backend().rules[static_cast<size_t>(misses[0].rule)];
-    return fmt::format("cannot: {}: {} ({})", rule.name, match::reason_text(misses[0]),
-                       location_text(match::reason_span(backend(), misses[0]), explained_.sources));
-  }
-
  private:
-  std::vector<NearMiss> misses_of(NodeId node) { return misses_ ? misses_->of(node) : std::vector<NearMiss>(); }
+  std::vector<NearMiss> misses_of(NodeId node) { return reasons_.misses_of(node); }
 
   const ir::Backend& backend() const { return *explained_.active[backend_].backend; }
 
@@ -76,31 +66,6 @@ class Answerer {
   std::string home_text(NodeId node) const {
     const ir::Partition& home = home_of(node);
     return fmt::format("{} in {}", place_text(home), home.name);
-  }
-
-  /// The rules had one; pins, options or written partitions took it away.
-  bool had_candidate(NodeId node) const {
-    // Whatever its rules say, the host can run every operator.
-    if (name_ == "host") return true;
-    const auto& candidates = found().candidates;
-    return std::any_of(candidates.begin(), candidates.end(), [&](const place::BackendCandidate& candidate) {
-      const std::vector<NodeId>& nodes = candidate.members.nodes;
-      return candidate.failure.empty() && std::binary_search(nodes.begin(), nodes.end(), node);
-    });
-  }
-
-  /// Pins, options and written partitions take candidates away.
-  std::string taken_by(NodeId node) const {
-    if (const std::optional<ir::Pin>& pin = graph_.node(node).pin) {
-      return fmt::format("it is pinned to `{}` ({})", pin->device, location_text(pin->span, explained_.sources));
-    }
-    const place::BuiltProblem& built = explained_.input.built;
-    for (place::CandidateId c : built.candidate_ids()) {
-      const std::vector<NodeId>& nodes = built.problem.candidates[c].nodes;
-      if (!built.origin(c).fixed.is_valid() || !std::binary_search(nodes.begin(), nodes.end(), node)) continue;
-      return fmt::format("the model or the placement file has it in partition `@{}`", home_of(node).name);
-    }
-    return "`--place`, `--forbid` or `--together` leave nothing there that holds it";
   }
 
   void explain_there(const std::vector<NodeId>& nodes) {
@@ -164,7 +129,9 @@ class Answerer {
     }
   }
 
-  void explain_taken(NodeId node) { line("{} may not run on {}: {}", node_text(graph_, node), name_, taken_by(node)); }
+  void explain_taken(NodeId node) {
+    line("{} may not run on {}: {}", node_text(graph_, node), name_, reasons_.taken_by(node));
+  }
 
   void explain_alternative(NodeId node) {
     Alternative alternative = plan_with(explained_, {node}, name_);
@@ -346,7 +313,7 @@ class Answerer {
   const ir::Graph& graph_;
   std::string name_;
   place::BackendId backend_;  ///< none: not active
-  std::optional<match::Refusals> misses_;
+  BackendReasons reasons_;
   std::string text_;
 };
 
@@ -357,7 +324,7 @@ std::string why_not(const ExplainedPlacement& explained, const std::vector<NodeI
 }
 
 std::string short_reason(const ExplainedPlacement& explained, NodeId node, const std::string& backend) {
-  return Answerer(explained, backend).short_reason(node);
+  return BackendReasons(explained, backend).short_reason(node);
 }
 
 }  // namespace collage::driver

@@ -105,6 +105,7 @@ struct Options {
   std::string save_placement;
   std::string placement_json;
   std::string certificate;
+  std::string report;          ///< page to write; empty: none
   bool dump_lowering = false;  ///< print what runs each partition, and stop
   bool device_log = false;     ///< after the runs: what devices were asked for
   bool print_passes = false;   ///< print the passes, and stop

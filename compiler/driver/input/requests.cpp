@@ -131,6 +131,7 @@ std::optional<Request> read_request(const Options& options, support::Diagnostics
   request.bisect = options.bisect;
   request.faults = options.faults;
   request.prints_json = options.json;
+  request.report = options.report;
   request.verifies = options.verify_costs;
   request.profile = options.profile;
   request.trace = {options.trace, options.timeline};

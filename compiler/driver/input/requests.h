@@ -133,6 +133,7 @@ struct Request {
   bool prints_device_log = false;
   bool prints_times = false;
   bool prints_json = false;  ///< in place of the lines for people
+  std::string report{};      ///< page to write; empty: none
 
   /// The model is executed after it was compiled.
   bool executes() const {

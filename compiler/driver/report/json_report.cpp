@@ -13,14 +13,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json head(const ir::Graph& graph) {
-  const ModelFigures model = figures_of(graph);
-  ordered_json json;
-  json["collage"] = COLLAGE_VERSION;
-  json["model"] = {{"name", graph.name}, {"ops", model.ops}, {"parameters", model.parameters}, {"flops", model.flops}};
-  return json;
-}
-
 ordered_json search_object(const Report& report) {
   if (!report.searched) return {{"outcome", "none"}};
   const std::string outcome = report.optimal ? "optimal" : report.is_stopped ? "interrupted" : "best found";
@@ -44,8 +36,8 @@ ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement
   return rows;
 }
 
-/// The lines of an answer: a head without indentation, then rows `  label   text` or, under the same label, `     
-/// text`.
+/// The lines of an answer: a head without indentation, then rows of a label and a text; a row without a label belongs to the
+/// label above it.
 ordered_json answer_list(const std::string& text) {
   ordered_json answers = ordered_json::array();
   for (size_t at = 0; at < text.size();) {
@@ -72,8 +64,16 @@ void add_text(ordered_json& json, const char* name, const std::string& text) {
 
 }  // namespace
 
-std::string summary_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
-  ordered_json json = head(graph);
+ordered_json model_object(const ir::Graph& graph) {
+  const ModelFigures model = figures_of(graph);
+  ordered_json json;
+  json["collage"] = COLLAGE_VERSION;
+  json["model"] = {{"name", graph.name}, {"ops", model.ops}, {"parameters", model.parameters}, {"flops", model.flops}};
+  return json;
+}
+
+ordered_json summary_object(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  ordered_json json = model_object(graph);
   json["search"] = search_object(report);
   json["backends"] = backend_rows(graph, placement, report);
   const ConversionFigures conversions = conversion_figures(graph, placement);
@@ -105,22 +105,30 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
   if (report.truncated > 0) json["growth_capped"] = report.truncated;
   if (!report.uncompiled.empty()) json["uncompiled"] = report.uncompiled;
   json["placement"] = placement_object(graph, placement, report);
-  return printed(json);
+  return json;
+}
+
+std::string summary_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  return printed(summary_object(graph, placement, report));
 }
 
 std::string answers_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report,
                          const std::string& why, const std::string& why_not) {
-  ordered_json json = head(graph);
+  ordered_json json = model_object(graph);
   if (!why.empty()) json["why"] = answer_list(why);
   if (!why_not.empty()) json["why_not"] = answer_list(why_not);
   json["placement"] = placement_object(graph, placement, report);
   return printed(json);
 }
 
-std::string comparison_json(const ir::Graph& graph, const ordered_json& comparison) {
-  ordered_json json = head(graph);
+ordered_json comparison_object(const ir::Graph& graph, const ordered_json& comparison) {
+  ordered_json json = model_object(graph);
   json["compare"] = comparison;
-  return printed(json);
+  return json;
+}
+
+std::string comparison_json(const ir::Graph& graph, const ordered_json& comparison) {
+  return printed(comparison_object(graph, comparison));
 }
 
 }  // namespace collage::driver

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "compiler/ir/op_def.h"
@@ -65,7 +66,62 @@ std::map<std::string, Duration> costs_of(const ir::Placement& placement) {
   return costs;
 }
 
+std::set<std::string> places_of(const std::map<std::string, Duration>& a, const std::map<std::string, Duration>& b) {
+  std::set<std::string> places;
+  for (const auto* costs : {&a, &b}) {
+    for (const auto& [place, cost] : *costs) places.insert(place);
+  }
+  return places;
+}
+
+/// A node that runs elsewhere, or in the same place with other nodes.
+struct Change {
+  NodeId node;
+  bool is_move = false;
+  std::string from, to;
+};
+
+std::vector<Change> changes(const ir::Graph& graph, const ir::Placement& a, const ir::Placement& b) {
+  const std::vector<int> in_a = partition_of_nodes(graph, a), in_b = partition_of_nodes(graph, b);
+  std::vector<Change> all;
+  for (NodeId node : graph.node_ids()) {
+    const ir::Partition& from = a.partitions[static_cast<size_t>(in_a[node.slot()])];
+    const ir::Partition& to = b.partitions[static_cast<size_t>(in_b[node.slot()])];
+    if (place_text(from) != place_text(to)) {
+      all.push_back({node, true, place_text(from), place_text(to)});
+    } else if (from.nodes != to.nodes) {
+      all.push_back({node, false, company_text(graph, from, node), company_text(graph, to, node)});
+    }
+  }
+  return all;
+}
+
 }  // namespace
+
+nlohmann::ordered_json placement_diff_object(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b) {
+  using nlohmann::ordered_json;
+  const ir::Placement& x = a.plan.placement;
+  const ir::Placement& y = b.plan.placement;
+  ordered_json json = {{"a", a.name},
+                       {"b", b.name},
+                       {"predicted_s", {a.plan.predicted.value(), b.plan.predicted.value()}},
+                       {"partitions", {x.partitions.size(), y.partitions.size()}},
+                       {"conversions", {x.conversions.size(), y.conversions.size()}}};
+  std::map<std::string, Duration> before = costs_of(x), after = costs_of(y);
+  json["places"] = ordered_json::array();
+  for (const std::string& place : places_of(before, after)) {
+    json["places"].push_back({{"place", place}, {"cost_s", {before[place].seconds(), after[place].seconds()}}});
+  }
+  json["moved"] = ordered_json::array();
+  json["regrouped"] = ordered_json::array();
+  for (const Change& change : changes(graph, x, y)) {
+    json[change.is_move ? "moved" : "regrouped"].push_back({{"node", graph.node_name(change.node)},
+                                                            {"op", graph.node(change.node).op->name},
+                                                            {"from", change.from},
+                                                            {"to", change.to}});
+  }
+  return json;
+}
 
 std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b) {
   const ir::Placement& x = a.plan.placement;
@@ -81,28 +137,18 @@ std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a
   table.add("partitions", std::to_string(x.partitions.size()), std::to_string(y.partitions.size()));
   table.add("conversions", std::to_string(x.conversions.size()), std::to_string(y.conversions.size()));
   std::map<std::string, Duration> before = costs_of(x), after = costs_of(y);
-  std::set<std::string> places;
-  for (const auto* costs : {&before, &after}) {
-    for (const auto& [place, cost] : *costs) places.insert(place);
-  }
   auto cost_text = [](const std::map<std::string, Duration>& costs, const std::string& place) {
     auto it = costs.find(place);
     return it == costs.end() ? "-" : human(it->second);
   };
-  for (const std::string& place : places) table.add("  " + place, cost_text(before, place), cost_text(after, place));
+  for (const std::string& place : places_of(before, after))
+    table.add("  " + place, cost_text(before, place), cost_text(after, place));
 
-  std::vector<int> in_x = partition_of_nodes(graph, x), in_y = partition_of_nodes(graph, y);
   std::string moved, regrouped;
-  for (NodeId node : graph.node_ids()) {
-    const ir::Partition& from = x.partitions[static_cast<size_t>(in_x[node.slot()])];
-    const ir::Partition& to = y.partitions[static_cast<size_t>(in_y[node.slot()])];
-    std::string who = fmt::format("%{} {}", graph.node_name(node), graph.node(node).op->name);
-    if (place_text(from) != place_text(to)) {
-      moved += fmt::format("{:<12}{}: {} -> {}\n", "moved", who, place_text(from), place_text(to));
-    } else if (from.nodes != to.nodes) {
-      regrouped += fmt::format("{:<12}{}: {} -> {}\n", "regrouped", who, company_text(graph, from, node),
-                               company_text(graph, to, node));
-    }
+  for (const Change& one : changes(graph, x, y)) {
+    (one.is_move ? moved : regrouped) +=
+        fmt::format("{:<12}%{} {}: {} -> {}\n", one.is_move ? "moved" : "regrouped", graph.node_name(one.node),
+                    graph.node(one.node).op->name, one.from, one.to);
   }
   std::string text = table.print();
   if (moved.empty() && regrouped.empty())

@@ -12,6 +12,7 @@
 //     regrouped   %y Gemm: with %q -> alone
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "compiler/driver/search/find_placement.h"
@@ -22,6 +23,10 @@ struct NamedPlacement {
   std::string name;
   FoundPlacement plan;
 };
+
+/// `{a, b, predicted_s: [2], partitions: [2], conversions: [2], places: [{place, cost_s: [2]}], moved: [{node, op, from,
+/// to}], regrouped: [{node, op, from, to}]}`: what the lines say.
+nlohmann::ordered_json placement_diff_object(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b);
 
 std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b);
 

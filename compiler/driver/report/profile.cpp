@@ -5,9 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 
+#include "compiler/driver/report/json_text.h"
 #include "compiler/execution/time_plan.h"
 #include "runtime/plan/plan_schedule.h"
 
@@ -17,12 +19,11 @@ namespace {
 constexpr int kProfiledRuns = 11;
 
 /// One step, or one call of a host step.
-struct Row {
+struct TimedCall {
   std::string kind;
   std::string what;
   std::vector<double> seconds;
 
-  /// Other work on the machine only ever adds.
   double least() const { return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end()); }
 };
 
@@ -32,9 +33,9 @@ std::string partition_name(const runtime::Plan& plan, int partition) {
   return p.nodes.empty() ? p.name : fmt::format("{} (%{}{})", p.name, p.nodes[0], p.nodes.size() > 1 ? ", …" : "");
 }
 
-/// Rows of a step: its calls, or the step itself.
-std::vector<Row> rows_of(const runtime::Plan& plan, const runtime::Step& step) {
-  std::vector<Row> rows;
+/// The calls of a step, or the step itself.
+std::vector<TimedCall> calls_of(const runtime::Plan& plan, const runtime::Step& step) {
+  std::vector<TimedCall> rows;
   if (const auto* host = std::get_if<runtime::HostStep>(&step)) {
     for (const runtime::HostCall& any : host->calls) {
       if (const auto* kernel = std::get_if<runtime::KernelCall>(&any)) {
@@ -58,37 +59,46 @@ std::vector<Row> rows_of(const runtime::Plan& plan, const runtime::Step& step) {
   return rows;
 }
 
-/// `0.5 us to 3.2 us  npu[0] in, host - npu[0]  convert %x.npu0`: copies beside compute.
-std::string print_timeline(const runtime::Plan& plan, const runtime::Timeline& timeline, size_t rows) {
+/// The steps of the last run, by their start.
+std::vector<ProfileSlot> slots_of(const runtime::Plan& plan, const runtime::Timeline& timeline) {
   runtime::Machine machine = runtime::machine_of(plan.devices);
   const std::vector<runtime::Task> tasks = runtime::tasks_of(plan, machine);
   std::vector<size_t> order(tasks.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return timeline.slots()[a].start < timeline.slots()[b].start; });
-  std::string text = fmt::format("{:<12}{:>12} with steps side by side\n", "timeline", human(timeline.makespan()));
-  for (size_t i = 0; i < std::min(rows, order.size()); ++i) {
-    const size_t step = order[i];
-    std::vector<std::string> held;
-    for (int resource : tasks[step].resources) held.push_back(machine.names()[static_cast<size_t>(resource)]);
-    const std::vector<Row> what = rows_of(plan, plan.steps[step]);
-    text += fmt::format("{:<12}{:>12} to {:<12} {:<28} {}\n", "", human(timeline.slots()[step].start),
-                        human(timeline.slots()[step].finish), fmt::format("{}", fmt::join(held, ", ")),
-                        what.empty() ? "" : what.front().what);
+  std::vector<ProfileSlot> slots;
+  for (size_t step : order) {
+    ProfileSlot slot{timeline.slots()[step].start, timeline.slots()[step].finish, {}, ""};
+    for (int resource : tasks[step].resources) slot.held.push_back(machine.names()[static_cast<size_t>(resource)]);
+    const std::vector<TimedCall> calls = calls_of(plan, plan.steps[step]);
+    if (!calls.empty()) slot.what = calls.front().what;
+    slots.push_back(std::move(slot));
+  }
+  return slots;
+}
+
+/// `0.5 us to 3.2 us  npu[0] in, host - npu[0]  convert %x.npu0`: copies beside compute.
+std::string print_timeline(const Profile& profile, size_t rows) {
+  std::string text = fmt::format("{:<12}{:>12} with steps side by side\n", "timeline", human(profile.makespan));
+  for (size_t i = 0; i < std::min(rows, profile.slots.size()); ++i) {
+    const ProfileSlot& slot = profile.slots[i];
+    text += fmt::format("{:<12}{:>12} to {:<12} {:<28} {}\n", "", human(slot.start), human(slot.finish),
+                        fmt::format("{}", fmt::join(slot.held, ", ")), slot.what);
   }
   return text;
 }
 
 }  // namespace
 
-std::optional<std::string> profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs,
-                                         size_t rows, runtime::Executor& executor, support::Diagnostics& diags) {
-  std::vector<std::vector<Row>> by_step;
-  for (const runtime::Step& step : plan.steps) by_step.push_back(rows_of(plan, step));
+std::optional<Profile> profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs,
+                                     runtime::Executor& executor, support::Diagnostics& diags) {
+  std::vector<std::vector<TimedCall>> by_step;
+  for (const runtime::Step& step : plan.steps) by_step.push_back(calls_of(plan, step));
   int run = -execution::kWarmUpRuns;
   executor.observe([&](const runtime::StepReport& report) {
     if (run < 0) return;
-    std::vector<Row>& step = by_step[report.step];
+    std::vector<TimedCall>& step = by_step[report.step];
     for (size_t i = 0; i < step.size(); ++i) {
       bool by_call = report.call_seconds.size() == step.size();
       step[i].seconds.push_back(by_call ? report.call_seconds[i]
@@ -102,24 +112,53 @@ std::optional<std::string> profile_model(const runtime::Plan& plan, const std::v
     return diags.error_at(support::Code::RunFailed, plan.model, "{}", result.message());
   }
   executor.observe({});
-  std::vector<Row> all;
-  double total = 0;
-  for (std::vector<Row>& step : by_step) std::move(step.begin(), step.end(), std::back_inserter(all));
-  for (const Row& row : all) total += row.least();
-  std::stable_sort(all.begin(), all.end(), [](const Row& a, const Row& b) { return a.least() > b.least(); });
-  std::string text =
-      fmt::format("{:<12}{:>10.4g} ms in {} kernels, copies and conversions\n", "profile", total * 1e3, all.size());
+  Profile profile{.model = plan.model, .runs = kProfiledRuns, .rows = {}, .makespan = {}, .slots = {}};
+  for (const std::vector<TimedCall>& step : by_step) {
+    for (const TimedCall& call : step) profile.rows.push_back({call.kind, call.what, call.least()});
+  }
+  for (const ProfileRow& row : profile.rows) profile.seconds += row.seconds;
+  std::stable_sort(profile.rows.begin(), profile.rows.end(),
+                   [](const ProfileRow& a, const ProfileRow& b) { return a.seconds > b.seconds; });
+  if (plan.is_concurrent) {
+    profile.makespan = executor.timeline().makespan();
+    profile.slots = slots_of(plan, executor.timeline());
+  }
+  return profile;
+}
+
+std::string print(const Profile& profile, size_t rows) {
+  const std::vector<ProfileRow>& all = profile.rows;
+  std::string text = fmt::format("{:<12}{:>10.4g} ms in {} kernels, copies and conversions\n", "profile",
+                                 profile.seconds * 1e3, all.size());
   double shown = 0;
   for (size_t i = 0; i < std::min(rows, all.size()); ++i) {
-    shown += all[i].least();
-    text += fmt::format("{:<12}{:>10.4g} ms {:>5.1f} %  {:<10} {}\n", "", all[i].least() * 1e3,
-                        100 * all[i].least() / total, all[i].kind, all[i].what);
+    shown += all[i].seconds;
+    text += fmt::format("{:<12}{:>10.4g} ms {:>5.1f} %  {:<10} {}\n", "", all[i].seconds * 1e3,
+                        100 * all[i].seconds / profile.seconds, all[i].kind, all[i].what);
   }
   if (rows < all.size()) {
-    text += fmt::format("{:<12}{:>10.4g} ms in {} others\n", "", (total - shown) * 1e3, all.size() - rows);
+    text += fmt::format("{:<12}{:>10.4g} ms in {} others\n", "", (profile.seconds - shown) * 1e3, all.size() - rows);
   }
-  if (plan.is_concurrent) text += print_timeline(plan, executor.timeline(), rows);
+  if (!profile.slots.empty()) text += print_timeline(profile, rows);
   return text;
+}
+
+std::string to_json(const Profile& profile) {
+  using nlohmann::ordered_json;
+  ordered_json json = {{"model", profile.model}, {"runs", profile.runs}, {"seconds", profile.seconds}};
+  json["rows"] = ordered_json::array();
+  for (const ProfileRow& row : profile.rows)
+    json["rows"].push_back({{"kind", row.kind}, {"what", row.what}, {"seconds", row.seconds}});
+  if (profile.slots.empty()) return printed(json);
+  json["makespan_s"] = profile.makespan.seconds();
+  json["timeline"] = ordered_json::array();
+  for (const ProfileSlot& slot : profile.slots) {
+    json["timeline"].push_back({{"start_s", slot.start.seconds()},
+                                {"finish_s", slot.finish.seconds()},
+                                {"on", slot.held},
+                                {"what", slot.what}});
+  }
+  return printed(json);
 }
 
 }  // namespace collage::driver

@@ -11,11 +11,38 @@
 
 namespace collage::driver {
 
-/// Runs the plan some times on `inputs` and returns as lines what each partition, conversion and kernel took: the least
-/// of its wall times, longest first. The kernels beyond the first `rows` are summed up. Of a concurrent plan also when
-/// the first `rows` steps started and finished in the last run, and on what. Returns nullopt after an error: a run
-/// failed.
-std::optional<std::string> profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs,
-                                         size_t rows, runtime::Executor& executor, support::Diagnostics& diags);
+/// One kernel, copy, conversion or call of a library.
+struct ProfileRow {
+  std::string kind;    ///< `compiled`, `reference`, `convert`, a library, a device
+  std::string what;    ///< the kernel, value or partition
+  double seconds = 0;  ///< the least of its wall times: other work on the machine only ever adds
+};
+
+/// A step of the last run of a concurrent plan.
+struct ProfileSlot {
+  runtime::Duration start, finish;
+  std::vector<std::string> held;  ///< queues, links and the host
+  std::string what;
+};
+
+struct Profile {
+  std::string model;
+  int runs = 0;
+  std::vector<ProfileRow> rows;    ///< longest first
+  double seconds = 0;              ///< of all rows
+  runtime::Duration makespan;      ///< of `timeline`
+  std::vector<ProfileSlot> slots;  ///< by start; empty: steps follow each other
+};
+
+/// Runs the plan some times on `inputs`. Returns nullopt after an error: a run failed.
+std::optional<Profile> profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs,
+                                     runtime::Executor& executor, support::Diagnostics& diags);
+
+/// As lines: the first `rows` rows, the others summed up, and the first `rows` slots.
+std::string print(const Profile& profile, size_t rows);
+
+/// `{model, runs, seconds, rows: [{kind, what, seconds}]}`, of a concurrent plan also `{makespan_s, timeline: [{start_s,
+/// finish_s, on: [text], what}]}`.
+std::string to_json(const Profile& profile);
 
 }  // namespace collage::driver

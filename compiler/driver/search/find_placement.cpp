@@ -128,7 +128,10 @@ std::optional<place::Solution> solve(const SearchInput& input, const place::Buil
   }
   WorkScope scope(*input.listener, Work::Searching);
   place::SearchOptions options = input.options;
-  options.on_progress = [&](const place::SearchProgress& now) { scope.report(0, 0, progress_text(now)); };
+  options.on_progress = [&](const place::SearchProgress& now) {
+    if (input.log != nullptr) input.log->push_back(now);
+    scope.report(0, 0, progress_text(now));
+  };
   return place::solve_within_memory(input.graph, built, input.limits, strategy, options, why);
 }
 

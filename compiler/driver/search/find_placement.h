@@ -25,6 +25,10 @@ namespace collage::driver {
 using place::Cost;
 using runtime::Duration;
 
+/// What an exact search had reached, step by step. Where the memory of devices asks for several searches, the steps of
+/// each follow those of the one before, with seconds and states from 0.
+using SearchLog = std::vector<place::SearchProgress>;
+
 /// What all searches of one compilation share.
 struct SearchInput {
   const ir::Graph& graph;
@@ -39,9 +43,10 @@ struct SearchInput {
   const WorkListener* listener = nullptr;       ///< null: none
   support::FileCache* cache = nullptr;          ///< of compiled code, where placements are timed; null: none
   const plan::PlanTargets* targets = nullptr;   ///< whose memory plans are held against; null: they are not
+  SearchLog* log = nullptr;                     ///< of searches with a listener; null: none is kept
 };
 
-/// The same search of another problem of the graph, which has the prices of the objective; without a listener.
+/// The same search of another problem of the graph, which has the prices of the objective; without a listener and a log.
 SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& built);
 
 struct FoundPlacement {

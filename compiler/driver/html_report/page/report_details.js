@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the selected box: where it runs, by which rule, at what cost, why there, what other backends have for it.
+"use strict";
+
+{
+  const { element } = report;
+  const pane = document.getElementById("details");
+  const { choices } = report.data;
+
+  function facts(rows) {
+    return element("table", {}, element("tbody", {}, rows.filter(row => row && row[1] !== undefined && row[1] !== "").map(row =>
+      element("tr", {}, element("th", { scope: "row" }, row[0]), element("td", {}, ...row.slice(1).flat())))));
+  }
+
+  const total = placement => placement.json.cost.predicted_s;
+
+  function ruleElement(rule) {
+    return element("div", {}, element("strong", {}, rule.name), rule.where ? ` (${rule.where})` : "",
+      rule.line ? element("div", { class: "code" }, rule.line) : "");
+  }
+
+  /// `from host for 8.2 us`: conversions back to the format that the value was made in.
+  function wayThere(placement, boundary) {
+    const all = placement.conversions.get(boundary.value) || [];
+    let format = boundary.format, cost = 0;
+    for (let next = all.find(one => one.to === format); next; next = all.find(one => one.to === format)) {
+      format = next.from;
+      cost += next.cost_s;
+    }
+    return format === boundary.format ? "" : `, from ${format} for ${report.seconds(cost)}`;
+  }
+
+  function waysAway(placement, boundary) {
+    const all = placement.conversions.get(boundary.value) || [];
+    if (all.length === 0) return "";
+    const ends = all.filter(one => !all.some(next => next.from === one.to)).map(one => one.to);
+    return `, to ${ends.join(" and ")} for ${report.seconds(d3.sum(all, one => one.cost_s))}`;
+  }
+
+  function boundaryList(placement, list, way) {
+    const shown = list.slice(0, 8).map(boundary =>
+      element("div", {}, element("code", {}, `%${boundary.value}`), ` in ${boundary.format}${way(placement, boundary)}`));
+    if (list.length > 8) shown.push(element("div", {}, `and ${list.length - 8} more`));
+    return shown;
+  }
+
+  /// Why the search has it here, in one sentence: what was proven.
+  function whyHere(placement) {
+    const { json } = placement;
+    if (report.data.about.sums_times && json.objective.optimal) {
+      return "Proven: no placement within the rules and limits costs less than this one, wherever this runs.";
+    }
+    if (json.objective.gap !== null && json.objective.bound > 0) {
+      return `The search has it here in the best placement that it found, which is at most ${report.percent(json.objective.gap)} `
+        + "above what is possible.";
+    }
+    return `The strategy “${json.strategy}” has it here; it proves nothing about other places.`;
+  }
+
+  /// How the node alone compares on the backends that can run it.
+  function besides(placement, node) {
+    const home = placement.partitions[placement.ofNode[node]].backend;
+    const offers = choices.backends.map((backend, index) => ({ backend, choice: choices.nodes[node][index] }))
+      .filter(offer => typeof offer.choice !== "number");
+    const here = offers.find(offer => offer.backend === home);
+    if (here && offers.length === 1) return "No other backend can run it.";
+    const alone = offers.filter(offer => offer.choice[1] === 1).sort((a, b) => a.choice[0] - b.choice[0]);
+    if (!alone.includes(here)) return "";
+    const [least] = alone;
+    const costs = offer => report.seconds(offer.choice[0]);
+    if (least.choice[0] >= here.choice[0]) return `Alone it costs nowhere less: ${costs(here)}.`;
+    return `Alone it costs less on ${least.backend}, ${costs(least)} against ${costs(here)}: copies to and from there, and the nodes `
+      + "that run with it here, decide.";
+  }
+
+  function ofPartition(placement, partition) {
+    const part = total(placement) > 0 ? ` (${report.percent(partition.cost_s / total(placement))} of all)` : "";
+    const parts = partition.parts.slice(0, 6).map(one => element("div", {},
+      partition.parts.length > 1 ? `${report.seconds(one.cost_s)} from %${report.nodes[one.node].name}${
+        one.nodes > 1 ? ` and ${one.nodes - 1} more` : ""}: ` : "", one.text));
+    if (partition.parts.length > 6) parts.push(element("div", {}, `and ${partition.parts.length - 6} more`));
+    return facts([
+      ["Runs on", report.chip(partition.backend), `${report.place(partition)}, in ${partition.id}`],
+      ["Rules", partition.rules.length ? partition.rules.slice(0, 8).map(ruleElement) : "none: the host runs every operator"],
+      ["Cost", `${report.seconds(partition.cost_s)}${part}`],
+      ["Made of", parts],
+      ["Reads", boundaryList(placement, partition.inputs, wayThere)],
+      ["Writes", boundaryList(placement, partition.outputs, waysAway)],
+      partition.split && ["Split", `%${partition.split.node} along ${partition.split.along}`],
+    ]);
+  }
+
+  function ruleText(backend, rule) {
+    if (rule < 0) return backend === "host" ? "without a rule" : "as it is written";
+    return `${choices.rules[rule].name} (${choices.rules[rule].where})`;
+  }
+
+  /// Of each backend its smallest candidate with the node, or what refused it; and what the whole would cost, where that is known.
+  function alternatives(placement, node) {
+    const home = placement.partitions[placement.ofNode[node]].backend;
+    const isFirst = placement === report.placements[0];
+    const rows = choices.backends.map((backend, index) => {
+      const choice = choices.nodes[node][index];
+      const name = [report.chip(backend), backend === home ? `${backend} (here)` : backend];
+      if (typeof choice === "number") return [name, "", choices.reasons[choice]];
+      const [cost, nodes, rule, isBound] = choice;
+      const company = nodes > 1 ? `with ${report.count(nodes - 1, "other")}: ` : "";
+      const instead = choices.instead && isFirst ? choices.instead[node][index] : "";
+      return [name, `${isBound ? "at least " : ""}${report.seconds(cost)}`,
+        [company, ruleText(backend, rule), instead && element("div", {}, `The whole: ${instead}`)]];
+    });
+    return report.table("What each backend has for this node", ["Backend", ">Cost", "Rule, or refusal"], rows,
+      (row, at) => (choices.backends[at] === home ? "is-home" : undefined));
+  }
+
+  function valueRows(indices) {
+    return indices.filter(index => index >= 0).map(index => {
+      const value = report.values[index];
+      const maker = report.producer[index];
+      return element("div", {}, maker >= 0 ? report.nodeLink(maker) : element("code", {}, `%${value.name}`), ` ${value.type}`,
+        value.kind ? ` (${value.kind})` : "");
+    });
+  }
+
+  function ofNode(placement, index) {
+    const node = report.nodes[index];
+    const partition = placement.partitions[placement.ofNode[index]];
+    return [
+      element("h3", {}, element("code", {}, `%${node.name}`), ` ${node.op}`),
+      facts([["Named", node.origin], ["Written", node.place], ["Attributes", node.attrs && element("code", {}, node.attrs)],
+        ["Operands", valueRows(node.in)], ["Results", node.out.filter(value => value >= 0).map(value =>
+          element("div", {}, element("code", {}, `%${report.values[value].name}`), ` ${report.values[value].type}`))]]),
+      element("h3", {}, "Here"),
+      ofPartition(placement, partition),
+      element("h3", {}, "Why here"),
+      element("p", {}, whyHere(placement)),
+      element("p", {}, besides(placement, index)),
+      element("h3", {}, "On each backend"),
+      alternatives(placement, index),
+      element("p", { class: "note" }, "Costs of the smallest candidate there, without the copies to it. ",
+        element("code", {}, `--why-not '${node.name}' BACKEND`), " says what the whole placement would cost."),
+    ];
+  }
+
+  function nodeList(partition) {
+    const shown = partition.nodes.slice(0, 200);
+    return element("details", { open: partition.nodes.length <= 12 },
+      element("summary", {}, report.count(partition.nodes.length, "node")),
+      shown.map(node => element("div", {}, report.nodeLink(node), ` ${report.nodes[node].op}`)),
+      partition.nodes.length > shown.length ? element("div", {}, `and ${partition.nodes.length - shown.length} more`) : "");
+  }
+
+  function ofGroup(item, placement) {
+    const [title, second] = report.boxTexts(item);
+    const equal = item.times > 1 ? `${item.times} times the same operators, shapes and places, one after another.` : "";
+    const backends = [...item.byBackend].sort((a, b) => b[1] - a[1]).map(([backend, count]) =>
+      element("div", {}, report.chip(backend), `${backend}: ${report.count(count, "node")}`));
+    return [element("h3", {}, title), element("p", {}, second), element("p", {}, equal),
+      facts([["Nodes", String(item.nodeCount)], ["Backends", backends],
+        item.partitionCount && ["Cost", `${report.seconds(item.cost)} (${report.percent(item.cost / (total(placement) || 1))} of all)`]])];
+  }
+
+  report.details = {
+    show(item, placement) {
+      let made;
+      if (item.kind === "node") made = ofNode(placement, item.node);
+      else if (item.kind === "group") made = ofGroup(item, placement);
+      else if (item.kind === "port") made = [element("h3", {}, `The model's ${item.label}`), ...valueRows(item.values)];
+      else if (item.partition.nodes.length === 1) made = ofNode(placement, item.partition.nodes[0]);
+      else {
+        made = [element("h3", {}, `Partition ${item.partition.id}`), ofPartition(placement, item.partition), element("h3", {}, "Why here"),
+          element("p", {}, whyHere(placement)), nodeList(item.partition)];
+      }
+      pane.replaceChildren(...made);
+      pane.scrollTop = 0;
+    },
+
+    showPlacement(placement) {
+      const { json } = placement;
+      pane.replaceChildren(element("h3", {}, "Nothing is selected"), element("p", {}, "Click a box, or find one."),
+        facts([["Placement", placement.name], ["Predicted", report.seconds(json.cost.predicted_s)],
+          ["Partitions", String(json.partitions.length)], ["Conversions", String(json.conversions.length)]]));
+    },
+  };
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the page: the graph first, the other sections one by one when the browser has time.
+"use strict";
+
+{
+  const { element, data } = report;
+  const [placement] = report.placements;
+
+  function drawHead() {
+    const { objective } = placement.json;
+    document.getElementById("title").textContent = data.summary.model.name;
+    const proof = objective.optimal ? ", proven to be the best" : objective.gap !== null && objective.bound > 0
+      ? `, at most ${report.percent(objective.gap)} above the best` : "";
+    const used = new Set(placement.partitions.map(partition => partition.backend));
+    document.getElementById("headline").textContent = `${objective.name} ${report.cost(objective.value)} predicted${proof}; `
+      + `${report.count(placement.partitions.length, "partition")} on ${[...used].join(", ")}, ${
+        report.count(placement.json.conversions.length, "conversion")}`;
+  }
+
+  function drawLegend() {
+    const counts = new Map();
+    for (const partition of placement.partitions) {
+      counts.set(partition.backend, (counts.get(partition.backend) || 0) + partition.nodes.length);
+    }
+    document.getElementById("legend").append(...report.backends.map(backend =>
+      element("li", {}, report.chip(backend), `${backend}: ${report.count(counts.get(backend) || 0, "node")}`)),
+    element("li", {}, element("span", { class: "chip", style: "background:var(--convert)" }), "dashed: copied or converted on the way"));
+  }
+
+  function choosePlacement() {
+    const { placements } = report;
+    if (placements.length < 2) return;
+    const select = document.getElementById("shown");
+    document.getElementById("shown-label").hidden = false;
+    select.append(...placements.map((one, index) => element("option", { value: index }, one.name)));
+    select.addEventListener("change", () => report.graph.show(placements[Number(select.value)], changed()));
+  }
+
+  /// Nodes that two compared placements have elsewhere.
+  function changed() {
+    if (!data.difference) return new Set();
+    const byName = new Map(report.nodes.map((node, index) => [node.name, index]));
+    return new Set(data.difference.moved.map(one => byName.get(one.node)));
+  }
+
+  function chooseTheme() {
+    const button = document.getElementById("theme");
+    const set = isDark => {
+      document.documentElement.classList.toggle("dark", isDark);
+      button.setAttribute("aria-pressed", String(isDark));
+    };
+    const preferred = window.matchMedia("(prefers-color-scheme: dark)");
+    set(preferred.matches);
+    preferred.addEventListener("change", () => set(preferred.matches));
+    button.addEventListener("click", () => set(button.getAttribute("aria-pressed") !== "true"));
+    let wasDark = false;
+    window.addEventListener("beforeprint", () => {
+      wasDark = document.documentElement.classList.contains("dark");
+      set(false);
+      finish();
+      report.graph.print(true);
+    });
+    window.addEventListener("afterprint", () => {
+      set(wasDark);
+      report.graph.print(false);
+    });
+  }
+
+  const sections = [["summary", report.drawSummary], ["search", report.drawBound], ["timeline", report.drawTimeline],
+    ["costs", report.drawCosts], ["memory", report.drawMemory], ["strategies", report.drawStrategies],
+    ["difference", report.drawDifference]];
+  const waiting = [...sections];
+
+  /// Draws one section; without what it shows it disappears.
+  function drawNext() {
+    const [id, draw] = waiting.shift();
+    const section = document.getElementById(id);
+    if (draw(section) === false) section.hidden = true;
+    else document.getElementById("sections").append(element("a", { href: `#${id}` }, section.querySelector("h2").textContent), " ");
+  }
+
+  function finish() {
+    while (waiting.length) drawNext();
+    document.documentElement.dataset.drawn = "all";
+  }
+
+  function drawLater() {
+    if (waiting.length === 0) return finish();
+    drawNext();
+    setTimeout(drawLater, 0);
+  }
+
+  chooseTheme();
+  drawHead();
+  drawLegend();
+  choosePlacement();
+  report.graph.show(placement, changed());
+  document.documentElement.dataset.drawn = "graph";
+  performance.mark("graph");
+  requestAnimationFrame(() => setTimeout(drawLater, 0));
+}

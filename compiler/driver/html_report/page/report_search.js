@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The box that finds nodes: by name, operator, origin, rule or value.
+"use strict";
+
+{
+  const kMost = 30;
+  const input = document.getElementById("find");
+  const list = document.getElementById("found");
+  let found = [];
+  let at = -1;
+
+  /// One text for each node, in lower case.
+  let texts = null;
+  function allTexts() {
+    if (texts) return texts;
+    const placement = report.placements[0];
+    texts = report.nodes.map((node, index) => {
+      const partition = placement.partitions[placement.ofNode[index]];
+      const values = node.out.filter(value => value >= 0).map(value => report.values[value].name);
+      return [`%${node.name}`, node.op, node.origin || "", partition.id, report.place(partition), partition.rules.map(rule => rule.name),
+        values].flat().join(" ").toLowerCase();
+    });
+    return texts;
+  }
+
+  /// Names that begin so come first.
+  function find(text) {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length === 0) return [];
+    const hits = [];
+    allTexts().forEach((all, index) => {
+      if (words.every(word => all.includes(word))) {
+        const name = report.nodes[index].name.toLowerCase();
+        const first = words[0].replace(/^%/, "");
+        hits.push([name === first ? 0 : name.startsWith(first) ? 1 : 2, index]);
+      }
+    });
+    hits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    return hits.map(hit => hit[1]);
+  }
+
+  function mark(next) {
+    at = next;
+    [...list.children].forEach((row, index) => row.setAttribute("aria-selected", String(index === at)));
+    if (at >= 0 && list.children[at]) {
+      input.setAttribute("aria-activedescendant", list.children[at].id);
+      list.children[at].scrollIntoView({ block: "nearest" });
+    } else {
+      input.removeAttribute("aria-activedescendant");
+    }
+  }
+
+  function close() {
+    list.hidden = true;
+    input.setAttribute("aria-expanded", "false");
+    mark(-1);
+  }
+
+  function take(index) {
+    close();
+    report.graph.reveal(index);
+  }
+
+  function show() {
+    found = find(input.value);
+    const rows = found.slice(0, kMost).map((index, row) => report.element("li",
+      { id: `found${row}`, role: "option", "aria-selected": "false", onpointerdown: event => {
+        event.preventDefault();
+        take(index);
+      } }, `%${report.nodes[index].name}  ${report.nodes[index].op}`));
+    if (found.length > kMost) rows.push(report.element("li", { role: "presentation" }, `and ${found.length - kMost} more`));
+    if (found.length === 0 && input.value.trim()) rows.push(report.element("li", { role: "presentation" }, "nothing has that"));
+    list.replaceChildren(...rows);
+    list.hidden = rows.length === 0;
+    input.setAttribute("aria-expanded", String(rows.length > 0));
+    mark(found.length ? 0 : -1);
+  }
+
+  input.addEventListener("input", show);
+  input.addEventListener("blur", close);
+  input.addEventListener("keydown", event => {
+    const shown = Math.min(found.length, kMost);
+    if (event.key === "ArrowDown" && shown) mark((at + 1) % shown);
+    else if (event.key === "ArrowUp" && shown) mark((at + shown - 1) % shown);
+    else if (event.key === "Enter" && at >= 0) take(found[at]);
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
+  });
+}

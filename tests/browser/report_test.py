@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of `collagec --report` in a headless Chromium: report_test.py COLLAGEC SOURCES. Exit 77, a skipped test, without a browser
+or where collagec cannot make pages.
+
+It opens pages of a small model and of one with 5,000 nodes; reads, clicks, searches and types as a user does; and compares what the page
+shows with what `--json` printed. COLLAGE_BROWSER_SLOWDOWN=3 gives a slow machine three times the time.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import chromium
+
+collagec, sources = sys.argv[1:3]
+slowdown = float(os.environ.get("COLLAGE_BROWSER_SLOWDOWN", "1"))
+environment = dict(os.environ, COLLAGE_COSTS="estimate", COLLAGE_RIVALS="ignore")
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+def check(good, what):
+    if not good:
+        sys.exit(f"the page is wrong: {what}")
+
+
+def compile_model(folder, model, *options):
+    """The page and, where that is asked for, the JSON."""
+    page = os.path.join(folder, "page.html")
+    command = [collagec, model, "-r", *options, "--report", page, "--cache=", "-o", os.path.join(folder, "out.placed.ir")]
+    if "--compare" in options or "--diff-placements" in options:
+        command = command[:-2]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if "lacks the libraries" in done.stderr:
+        skip(done.stderr.splitlines()[0])
+    check(done.returncode == 0, f"{' '.join(command)}: {done.stderr}")
+    return page, json.loads(done.stdout) if "--json" in options else None
+
+
+def human(seconds):
+    """`12.84 ms`, as the programs write times."""
+    if seconds == 0:
+        return "0 s"
+    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps")):
+        if seconds >= scale * 0.99995 or unit == "ps":
+            return f"{float(f'{seconds / scale:.4g}'):g} {unit}"
+    return ""
+
+
+def open_page(browser, path):
+    page = browser.open(path)
+    page.wait("document.documentElement.dataset.drawn == 'all'", 60 * slowdown)
+    return page
+
+
+def check_numbers(page, document):
+    """Texts of the page are those of the JSON."""
+    placement = document["placement"]
+    check(page.run("report.data.summary") == document, "its document is not that of --json")
+    head = page.run("document.getElementById('headline').textContent")
+    check(human(placement["objective"]["value"]) in head, f"headline: {head}")
+    rows = page.run("[...document.querySelectorAll('#summary tbody tr')].map(r => [...r.children].map(c => c.textContent))")
+    check(len(rows) == len(document["backends"]), f"rows of backends: {rows}")
+    for row, backend in zip(rows, document["backends"]):
+        check(row[0].startswith(backend["backend"]) and row[1] == str(backend["ops"]), f"backend: {row}")
+        check(row[4] == (human(backend["predicted_s"]) if backend["partitions"] else "-"), f"cost of a backend: {row}")
+    rows = page.run("[...document.querySelectorAll('#costs > .scroll tbody tr')].map(r => [...r.children].map(c => c.textContent))")
+    wanted = sorted(placement["conversions"], key=lambda one: -one["cost_s"])[:200]
+    check([row[4] for row in rows] == [human(one["cost_s"]) for one in wanted], f"conversions: {rows}")
+    for partition in placement["partitions"][:20]:
+        name = json.dumps(partition["nodes"][0])
+        page.run(f"report.graph.reveal(report.nodes.findIndex(node => node.name === {name}))")
+        text = page.run("document.getElementById('details').textContent")
+        check(f"%{partition['nodes'][0]}" in text and human(partition["cost_s"]) in text, f"details of {partition['id']}: {text}")
+        for backend in page.run("report.data.choices.backends"):
+            check(backend in text, f"{backend} is missing in {text}")
+
+
+def check_use(page):
+    """Mouse, search and keys."""
+    page.run("report.graph.reveal(0)")
+    page.run("report.graph.select(report.graph.root.children[0])")
+    box = page.run("report.graph.itemOf(0).id")
+    page.click(f"#box{box} > rect.body")
+    check(page.run("report.graph.selected.id") == box, "a click selects nothing")
+    check(page.run("document.getElementById('details').textContent.includes('Runs on')"), "a click shows nothing")
+    target = page.run("report.nodes[report.nodes.length - 1].name")
+    page.run("document.activeElement.blur()")
+    page.key("/")
+    check(page.run("document.activeElement.id") == "find", "`/` does not lead to the search")
+    page.type(target)
+    check(page.run("document.querySelector('#found li').textContent").startswith(f"%{target}"), "the search does not find")
+    page.key("Enter")
+    check(page.run("document.querySelector('#details h3').textContent").startswith(f"%{target}"), "the search does not lead to the node")
+    check(page.run("document.activeElement.getAttribute('role')") == "treeitem", "the graph has not the focus")
+    before = page.run("report.graph.active.id")
+    page.key("ArrowUp")
+    check(page.run("report.graph.active.id") != before, "an arrow moves nothing")
+    check(page.run("document.activeElement.getAttribute('aria-label').length") > 0, "a box without a label")
+    page.run("report.graph.openAll(false)")
+    page.run("report.graph.focus(report.graph.root.children.find(child => child.children.length > 0))")
+    page.key("Enter")
+    check(page.run("document.activeElement.getAttribute('aria-expanded')") == "true", "Enter does not open")
+    page.key("Enter")
+    check(page.run("document.activeElement.getAttribute('aria-expanded')") == "false", "Enter does not close")
+    light = page.run("getComputedStyle(document.body).backgroundColor")
+    page.click("#theme")
+    check(page.run("getComputedStyle(document.body).backgroundColor") != light, "there is no dark")
+    check(len(page.call("Page.printToPDF", printBackground=True)["data"]) > 10000, "nothing is printed")
+
+
+def large_model(path, nodes):
+    """Blocks of a convolution, an activation and a sum, with another operator now and then."""
+    lines = ["model @large(%x: f32[1, 8, 8, 8]) -> (%last: f32[1, 8, 8, 8]) {", "  %w = const random seed 1 : f32[8, 8, 1, 1]"]
+    last = "x"
+    for block in range((nodes - 1) // 4):
+        name = f"b{block}"
+        other = "Tanh" if block % 25 == 24 else "Relu"
+        lines += [f"  %{name}.c = Conv(%{last}, %w)", f"  %{name}.r = Relu(%{name}.c)", f"  %{name}.s = Conv(%{name}.r, %w)",
+                  f"  %{name}.o = {other}(%{name}.s)"]
+        last = f"{name}.o"
+    rest = (nodes - 1) % 4
+    for i in range(rest):
+        lines.append(f"  %rest{i} = {'Tanh' if i % 2 else 'Sigmoid'}(%{last})")
+        last = f"rest{i}"
+    lines += [f"  %last = Relu(%{last})", "}"]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def main():
+    if chromium.find() is None:
+        skip("there is no chromium")
+    digits = os.path.join(sources, "examples/digits/digits.ir")
+    rules = os.path.join(sources, "rules")
+    acc = os.path.join(sources, "tests/filetests/driver/Inputs/acc.rules")
+    with tempfile.TemporaryDirectory() as folder, chromium.Chromium() as browser:
+        path, document = compile_model(folder, digits, rules, "--json")
+        page = open_page(browser, path)
+        check_numbers(page, document)
+        check_use(page)
+        check(page.errors() == [], f"errors: {page.errors()}")
+        for options in (("--compare", "--json"), ("--bench", "3", "--input", "image=random")):
+            path, _ = compile_model(folder, digits, rules, *options)
+            page = open_page(browser, path)
+            check(page.errors() == [], f"errors with {options}: {page.errors()}")
+            section = "strategies" if "--compare" in options else "timeline"
+            check(page.run(f"document.querySelectorAll('#{section} tbody tr').length") > 1, f"{section} is empty")
+
+        model = os.path.join(folder, "large.ir")
+        large_model(model, 5000)
+        path, document = compile_model(folder, model, acc, "--json", "--max-states", "2000")
+        page = browser.open(path)
+        page.wait("document.documentElement.dataset.drawn", 60 * slowdown)
+        page.wait("document.documentElement.dataset.drawn == 'all'", 60 * slowdown)
+        paint = page.run("performance.getEntries().filter(one => one.name === 'graph' || one.name === 'first-contentful-paint')"
+                         ".map(one => one.startTime / 1000)")
+        longest = page.run("new Promise(done => { let most = 0; new PerformanceObserver(list => { for (const one of list.getEntries())"
+                           " most = Math.max(most, one.duration / 1000); }).observe({type: 'longtask', buffered: true});"
+                           " setTimeout(() => done(most), 300); })")
+        print(f"5000 nodes: the graph after {max(paint):.2f} s, longest task {longest:.2f} s")
+        check(max(paint) < 3 * slowdown, "the graph takes longer than 3 s")
+        check(longest < 2 * slowdown, "the page freezes")
+        check_numbers(page, document)
+        check_use(page)
+        check(page.errors() == [], f"errors: {page.errors()}")
+    print("the page holds")
+
+
+main()
