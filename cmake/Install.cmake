@@ -1,7 +1,8 @@
 # `cmake --install`: programs, libraries, headers, rules and man pages; `find_package(Collage COMPONENTS compiler runtime)` and
-# pkg-config for those who build against them; `cpack` for a Debian package. An installation can be moved: everything in it
+# pkg-config for those who build against them; `cpack` for Debian packages, that of Python beside it. An installation can be moved: everything in it
 # is found relative to the programs and libraries.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME collage)
 
 # Every program of compiler/tools.
 get_property(folders DIRECTORY compiler/tools PROPERTY SUBDIRECTORIES)
@@ -51,6 +52,20 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# A package for each component: collage, and python3-collage (python/CMakeLists.txt).
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL collage)
+set(CPACK_DEBIAN_COLLAGE_PACKAGE_NAME collage)
+if(TARGET collage_python)
+  list(APPEND CPACK_COMPONENTS_ALL python3)
+  set(CPACK_DEBIAN_PYTHON3_PACKAGE_NAME python3-collage)
+  set(CPACK_DEBIAN_PYTHON3_PACKAGE_SECTION python)
+  set(CPACK_COMPONENT_PYTHON3_DESCRIPTION "Collage for Python 3")
+  # The module is built for one minor version of Python.
+  execute_process(COMMAND ${COLLAGE_PYTHON_EXECUTABLE} -c "import sys; a, b = sys.version_info[:2]; print(f'python3 (>= {a}.{b}), python3 (<< {a}.{b + 1})')"
+    OUTPUT_VARIABLE python_version OUTPUT_STRIP_TRAILING_WHITESPACE)
+  set(CPACK_DEBIAN_PYTHON3_PACKAGE_DEPENDS "collage (= ${PROJECT_VERSION}), ${python_version}, python3-numpy")
+endif()
 # libcollage_compiler needs libcollage_runtime, which is in the same package.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
 if(TARGET OpenBLASOpenMP::OpenBLASOpenMP)

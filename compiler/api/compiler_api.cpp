@@ -6,7 +6,7 @@
 
 #include "compiler/api/guarded.h"
 #include "compiler/api/state.h"
-#include "compiler/driver/compilation/report_of.h"
+#include "compiler/api/texts.h"
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/output/write_model.h"
 #include "compiler/driver/run/program.h"
@@ -16,29 +16,6 @@ using namespace collage;  // NOLINT: every definition below is of the global nam
 using support::Code;
 
 namespace {
-
-/// A copy that `collage_text_free` frees.
-char* copy_of(const std::string& text) {
-  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
-  return copy;
-}
-
-/// The text that `make` gives of a placement; null where it gives none.
-template <typename Make>
-char* text_of(const collage_placement* placement, Make&& make) {
-  if (placement == nullptr) return nullptr;
-  const api::PlacedModel& placed = *placement->placed;
-  return api::guarded<char*>(*placed.state, nullptr, [&]() -> char* {
-    std::optional<std::string> text = make(placed);
-    return text ? copy_of(*text) : nullptr;
-  });
-}
-
-driver::Report report_of(const api::PlacedModel& placed) {
-  return driver::report_of(*placed.compilation, *placed.candidates, placed.placement,
-                           placed.found ? &*placed.found : nullptr, placed.state->sources);
-}
 
 /// The runtime library that this one was built with: they share more than the ABI.
 bool check_runtime(support::Diagnostics& diags) {
@@ -95,6 +72,19 @@ int collage_compiler_rules(collage_compiler* compiler, const char* const* paths,
                                          state.settings.allows_outside);
     if (rules == nullptr) return 1;
     state.rules = std::move(rules);
+    return 0;
+  });
+}
+
+int collage_compiler_file(collage_compiler* compiler, const char* path, const void* bytes, size_t size) {
+  if (compiler == nullptr || path == nullptr) return 1;
+  api::CompilerState& state = *compiler->state;
+  return api::guarded(state, 1, [&] {
+    if (bytes == nullptr) {
+      state.sources.withdraw(path);
+    } else {
+      state.sources.stand_in(path, std::string(static_cast<const char*>(bytes), size));
+    }
     return 0;
   });
 }
@@ -187,31 +177,31 @@ double collage_placement_bound(const collage_placement* placement) {
 }
 
 char* collage_placement_summary(const collage_placement* placement) {
-  return text_of(placement, [](const api::PlacedModel& placed) {
-    return driver::summary(placed.compilation->graph(), placed.placement, report_of(placed));
+  return api::text_of(placement, [](const api::PlacedModel& placed) {
+    return driver::summary(placed.compilation->graph(), placed.placement, api::report_of(placed));
   });
 }
 
 char* collage_placement_text(const collage_placement* placement) {
-  return text_of(placement, [](const api::PlacedModel& placed) {
+  return api::text_of(placement, [](const api::PlacedModel& placed) {
     return driver::print_placement(placed.compilation->graph(), placed.placement);
   });
 }
 
 char* collage_placement_json(const collage_placement* placement) {
-  return text_of(placement, [](const api::PlacedModel& placed) {
-    return driver::placement_json(placed.compilation->graph(), placed.placement, report_of(placed));
+  return api::text_of(placement, [](const api::PlacedModel& placed) {
+    return driver::placement_json(placed.compilation->graph(), placed.placement, api::report_of(placed));
   });
 }
 
 char* collage_why(const collage_placement* placement, const char* nodes) {
   if (nodes == nullptr) return nullptr;
-  return text_of(placement, [&](const api::PlacedModel& placed) { return api::explain(placed, {nodes, {}}); });
+  return api::text_of(placement, [&](const api::PlacedModel& placed) { return api::explain(placed, {nodes, {}}); });
 }
 
 char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend) {
   if (nodes == nullptr || backend == nullptr) return nullptr;
-  return text_of(placement, [&](const api::PlacedModel& placed) {
+  return api::text_of(placement, [&](const api::PlacedModel& placed) {
     return api::explain(placed, {"", {nodes, backend}});
   });
 }

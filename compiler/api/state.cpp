@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/state.h"
 
-#include "compiler/driver/compilation/answer_questions.h"
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/input/written_partitions.h"
 #include "runtime/core/host_capabilities.h"
@@ -59,9 +58,13 @@ std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, c
   return placed;
 }
 
+std::optional<driver::Answers> answer(const PlacedModel& placed, const driver::QuestionRequest& request) {
+  return driver::answer_questions(*placed.compilation, *placed.candidates, placed.found ? &*placed.found : nullptr,
+                                  request, *placed.state->diags);
+}
+
 std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request) {
-  std::optional<driver::Answers> answers = driver::answer_questions(
-      *placed.compilation, *placed.candidates, placed.found ? &*placed.found : nullptr, request, *placed.state->diags);
+  std::optional<driver::Answers> answers = answer(placed, request);
   if (!answers) return std::nullopt;
   return answers->why + answers->why_not;
 }

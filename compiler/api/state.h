@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/driver/compilation/answer_questions.h"
 #include "compiler/driver/compilation/compilation.h"
 #include "include/collage/compiler.h"
 
@@ -52,7 +53,9 @@ struct PlacedModel {
 /// Returns null after errors.
 std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const driver::ModelFile& model);
 
-/// Returns nullopt after an error.
+/// Answers about the placement. Returns nullopt after an error.
+std::optional<driver::Answers> answer(const PlacedModel& placed, const driver::QuestionRequest& request);
+/// The same as lines.
 std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request);
 
 }  // namespace collage::api

@@ -17,7 +17,8 @@ using support::Code;
 std::shared_ptr<const OnnxFile> OnnxFile::read(const std::string& path, support::FileAccess access,
                                                support::Diagnostics& diags) {
   auto proto = std::make_unique<onnx::ModelProto>();
-  runtime::Status status = parse_file(path, *proto);
+  const std::optional<std::string_view> in_memory = diags.sources().stand_in(path);
+  runtime::Status status = in_memory ? parse_bytes(*in_memory, *proto) : parse_file(path, *proto);
   if (!status) diags.error_at(Code::CannotRead, path, "{}", status.message());
   if (status && !proto->has_graph()) diags.error_at(Code::BadModel, path, "holds no ONNX model");
   if (!status || !proto->has_graph()) return nullptr;

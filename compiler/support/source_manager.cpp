@@ -23,17 +23,35 @@ std::optional<std::string> no_text_problem(std::string_view bytes) {
 }  // namespace
 
 std::optional<FileId> SourceManager::load(const std::string& path, std::string* why) {
-  return add_text_of(path, runtime::open_to_read(path), why);
+  return add_text_of(
+      path, [&] { return runtime::open_to_read(path); }, why);
 }
 
 std::optional<FileId> SourceManager::load(const std::string& path, const FileAccess& access, const std::string& folder,
                                           std::string* why) {
-  return add_text_of(path, access.open(path, folder), why);
+  return add_text_of(
+      path, [&] { return access.open(path, folder); }, why);
 }
 
-std::optional<FileId> SourceManager::add_text_of(const std::string& path,
-                                                 const runtime::Result<runtime::Descriptor>& file, std::string* why) {
-  runtime::Result<std::string> text = file ? runtime::read_all(*file, kMostTextBytes) : file.status();
+std::optional<std::string_view> SourceManager::stand_in(const std::string& path) const {
+  const auto found = in_memory_.find(path);
+  if (found == in_memory_.end()) return std::nullopt;
+  return found->second;
+}
+
+runtime::Result<std::string> SourceManager::bytes_of(const std::string& path, const OpenFile& open) const {
+  if (const std::optional<std::string_view> bytes = stand_in(path)) {
+    if (bytes->size() <= kMostTextBytes) return std::string(*bytes);
+    return runtime::Status::error("has " + std::to_string(bytes->size()) + " bytes, more than " +
+                                  std::to_string(kMostTextBytes));
+  }
+  runtime::Result<runtime::Descriptor> file = open();
+  if (!file) return file.status();
+  return runtime::read_all(*file, kMostTextBytes);
+}
+
+std::optional<FileId> SourceManager::add_text_of(const std::string& path, const OpenFile& open, std::string* why) {
+  runtime::Result<std::string> text = bytes_of(path, open);
   if (!text) {
     *why = text.message();
     return std::nullopt;

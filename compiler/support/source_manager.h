@@ -3,6 +3,8 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +31,12 @@ class SourceManager {
   /// Adds text that is in no file, under a name such as `<test>` or `<command line>`.
   FileId add(std::string name, std::string text);
 
+  /// From now on `load` gives these bytes where it is asked for exactly this path, whatever lies there.
+  void stand_in(const std::string& path, std::string bytes) { in_memory_[path] = std::move(bytes); }
+  void withdraw(const std::string& path) { in_memory_.erase(path); }
+  /// The bytes that stand in for a file, until they are withdrawn or replaced; nullopt where none do.
+  std::optional<std::string_view> stand_in(const std::string& path) const;
+
   /// How many there are; their ids count from 0.
   size_t count() const { return files_.size(); }
   std::string_view name(FileId file) const;
@@ -39,8 +47,9 @@ class SourceManager {
   std::string_view line_at(FileId file, uint32_t offset) const;
 
  private:
-  std::optional<FileId> add_text_of(const std::string& path, const runtime::Result<runtime::Descriptor>& file,
-                                    std::string* why);
+  using OpenFile = std::function<runtime::Result<runtime::Descriptor>()>;
+  runtime::Result<std::string> bytes_of(const std::string& path, const OpenFile& open) const;
+  std::optional<FileId> add_text_of(const std::string& path, const OpenFile& open, std::string* why);
 
   struct File {
     std::string name;
@@ -48,6 +57,7 @@ class SourceManager {
   };
   const File& file(FileId id) const { return files_[static_cast<size_t>(id.index)]; }
   std::deque<File> files_;
+  std::map<std::string, std::string> in_memory_;  ///< by path
 };
 
 }  // namespace collage::support

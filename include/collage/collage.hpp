@@ -67,6 +67,8 @@ class Executable {
   const collage_port& input(std::size_t index) const { return at(collage_executable_input(get(), index)); }
   const collage_port& output(std::size_t index) const { return at(collage_executable_output(get(), index)); }
   double predicted_seconds() const { return collage_executable_predicted_seconds(get()); }
+  /// The placed model as a text in the model language, without weights.
+  std::string placed() const { return collage_executable_placed(get()); }
   const collage_executable* get() const { return handle_.get(); }
 
   /// Writes a package.
@@ -210,10 +212,18 @@ class Placement {
   std::string summary() const { return take(collage_placement_summary(handle_.get())); }
   std::string text() const { return take(collage_placement_text(handle_.get())); }
   std::string json() const { return take(collage_placement_json(handle_.get())); }
+  std::string summary_json() const { return take(collage_placement_summary_json(handle_.get())); }
+  std::string nodes_json() const { return take(collage_placement_nodes_json(handle_.get())); }
   std::string why(const std::string& nodes) const { return take(collage_why(handle_.get(), nodes.c_str())); }
   std::string why_not(const std::string& nodes, const std::string& backend) const {
     return take(collage_why_not(handle_.get(), nodes.c_str(), backend.c_str()));
   }
+  std::string why_json(const std::string& nodes) const { return take(collage_why_json(handle_.get(), nodes.c_str())); }
+  std::string why_not_json(const std::string& nodes, const std::string& backend) const {
+    return take(collage_why_not_json(handle_.get(), nodes.c_str(), backend.c_str()));
+  }
+  /// Every strategy, run `runs` times each.
+  std::string compare_json(int runs = 0) const { return take(collage_compare_json(handle_.get(), runs)); }
   Executable build() const { return Executable(detail::check(collage_build(handle_.get()), compiler_)); }
 
  private:
@@ -258,10 +268,29 @@ class Compiler {
     for (const std::string& path : paths) texts.push_back(path.c_str());
     return check(collage_compiler_rules(handle_.get(), texts.data(), texts.size()));
   }
+  /// A file in memory: these bytes are read in place of what lies at `path`.
+  Compiler& file(const std::string& path, const std::string& bytes) {
+    return check(collage_compiler_file(handle_.get(), path.c_str(), bytes.data(), bytes.size()));
+  }
+  /// Frees the bytes of a file in memory.
+  Compiler& forget_file(const std::string& path) {
+    return check(collage_compiler_file(handle_.get(), path.c_str(), nullptr, 0));
+  }
   Model load(const std::string& path) const {
     return {detail::check(collage_model_load(handle_.get(), path.c_str()), handle_), handle_};
   }
 
+  /// What kernels, conversions and copies take. `inputs` empty: random ones.
+  std::string profile_json(const Executable& executable, const std::vector<const void*>& inputs = {}) const {
+    if (!inputs.empty() && inputs.size() != executable.input_count()) {
+      throw std::invalid_argument("a buffer is missing or too many: the executable has " +
+                                  std::to_string(executable.input_count()) + " inputs");
+    }
+    return detail::take(collage_profile_json(handle_.get(), executable.get(), inputs.empty() ? nullptr : inputs.data()),
+                        handle_);
+  }
+
+  std::string diagnostics_json() const { return detail::take(collage_diagnostics_json(handle_.get()), handle_); }
   std::vector<Diagnostic> diagnostics() const {
     std::vector<Diagnostic> all;
     for (std::size_t i = 0; i < collage_diagnostic_count(handle_.get()); ++i) {

@@ -47,6 +47,12 @@ COLLAGE_API void collage_compiler_free(collage_compiler* compiler);
  * there are no rules: everything runs on the host. */
 COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* const* paths, size_t count);
 
+/* Holds a file in memory: from now on, where a model, a rule file or a placement of exactly this path is read, `bytes` is
+ * read, whether there is such a file or not. A path that ends in .onnx is a model of ONNX, as everywhere. Files that the
+ * bytes lead to are looked for in the folder of the path. The bytes are copied; NULL: the file is forgotten. 0 after
+ * success. */
+COLLAGE_API int collage_compiler_file(collage_compiler* compiler, const char* path, const void* bytes, size_t size);
+
 /* Changes a setting for the steps that follow. 0 after success. Names and values are those of the command's options:
  *
  *     strategy     optimal | greedy | eager | merge | tvm | priority:A,B | single:A (evolve is for the command
@@ -93,6 +99,10 @@ COLLAGE_API size_t collage_diagnostic_count(const collage_compiler* compiler);
 COLLAGE_API int collage_diagnostic_get(collage_compiler* compiler, size_t index, collage_diagnostic* diagnostic);
 /* All of them as lines for people, with the lines of source that they are about. */
 COLLAGE_API const char* collage_diagnostics_text(collage_compiler* compiler);
+/* All of them as a JSON list: severity, code, file, message, and where the place is in a text, line, column, end_line,
+ * end_column, and source, the line itself; notes: objects with message, and file, line and column where they have a
+ * place. NULL after an error. */
+COLLAGE_API char* collage_diagnostics_json(collage_compiler* compiler);
 COLLAGE_API void collage_diagnostics_clear(collage_compiler* compiler);
 
 /* Reads a model: .onnx, or a text in the model language. */
@@ -110,6 +120,11 @@ COLLAGE_API char* collage_placement_summary(const collage_placement* placement);
 /* The placement file (`placement` above reads it), and the JSON of `--placement-json`. */
 COLLAGE_API char* collage_placement_text(const collage_placement* placement);
 COLLAGE_API char* collage_placement_json(const collage_placement* placement);
+/* The JSON of `collagec --json`, without what further searches would add: baselines and limits. */
+COLLAGE_API char* collage_placement_summary_json(const collage_placement* placement);
+/* A JSON list with an object for each node, in the order of the graph: node, op, partition, backend, device, rules, macs,
+ * flops, results. The rules are those of its partition. */
+COLLAGE_API char* collage_placement_nodes_json(const collage_placement* placement);
 /* Why nodes are where they are: NAME, a pattern, op:NAME or model.ir:12-20. NULL after an error.
  *
  * Both questions are about placements for `latency`; with another objective they are errors. Measured costs that the search
@@ -117,10 +132,23 @@ COLLAGE_API char* collage_placement_json(const collage_placement* placement);
 COLLAGE_API char* collage_why(const collage_placement* placement, const char* nodes);
 /* Why nodes are not on a backend. NULL after an error. */
 COLLAGE_API char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend);
+/* The same answers as the JSON of `--why --json` and `--why-not --json`. */
+COLLAGE_API char* collage_why_json(const collage_placement* placement, const char* nodes);
+COLLAGE_API char* collage_why_not_json(const collage_placement* placement, const char* nodes, const char* backend);
+/* Every strategy on the model of this placement: the JSON of `--compare --json`. `runs` > 0: what each finds is built, run
+ * so often on random inputs, in turn with the others, and compared with the reference kernels; a result that differs
+ * is an error. NULL after an error. */
+COLLAGE_API char* collage_compare_json(const collage_placement* placement, int32_t runs);
 COLLAGE_API void collage_placement_free(collage_placement* placement);
 
 /* Compiles a placement. */
 COLLAGE_API collage_executable* collage_build(const collage_placement* placement);
+
+/* Where the time of runs goes: JSON with what each kernel, conversion and copy takes, the least of some runs. Also of an
+ * executable that was read from a package. `inputs`: as collage_session_run has them; NULL: random ones. Diagnostics are
+ * left with `compiler`. NULL after an error. */
+COLLAGE_API char* collage_profile_json(collage_compiler* compiler, const collage_executable* executable,
+                                       const void* const* inputs);
 
 /* A model that is specialised while it runs: to the shapes of its inputs, when it first meets them. Loops, branches and
  * shapes that values decide are run, too. Used by one thread at a time, together with its compiler. */

@@ -63,6 +63,8 @@ COLLAGE_API const collage_port* collage_executable_input(const collage_executabl
 COLLAGE_API const collage_port* collage_executable_output(const collage_executable* executable, size_t index);
 /* The predicted time of one run in seconds. */
 COLLAGE_API double collage_executable_predicted_seconds(const collage_executable* executable);
+/* The placed model as a text in the model language, without weights, as `collage-run --placed` prints it. */
+COLLAGE_API const char* collage_executable_placed(const collage_executable* executable);
 /* Writes a package, as `collagec -o NAME.collage` does: a file of any name, which `collage-run` and the function below read.
  * It is for processors that have what this one has. An earlier file of the name is replaced when the new one is whole. */
 COLLAGE_API int collage_executable_save(const collage_executable* executable, const char* path, char* error,

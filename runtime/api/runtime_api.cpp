@@ -245,6 +245,10 @@ double collage_executable_predicted_seconds(const collage_executable* executable
   return executable == nullptr ? 0 : executable->compiled->plan.predicted.seconds();
 }
 
+const char* collage_executable_placed(const collage_executable* executable) {
+  return executable == nullptr ? "" : executable->compiled->placed.c_str();
+}
+
 int collage_executable_save(const collage_executable* executable, const char* path, char* error, size_t error_size) {
   return code_or_error(guarded([&] { return save(executable, path); }), {error, error_size});
 }

@@ -3,7 +3,8 @@
 """Checks the structure of the source tree: check_house.py [ROOT]. Prints each violation; exit 1 if there is one.
 
   floors   a folder of compiler/ includes lower floors only (the table in compiler/README.md), a folder of runtime/ only folders
-           before it (the order in runtime/CMakeLists.txt); runtime/ never includes compiler/, include/ nothing of the project
+           before it (the order in runtime/CMakeLists.txt); runtime/ never includes compiler/, include/ nothing of the project, python/
+           include/ alone
   cycles   the folders within one folder do not include each other in a cycle, at any depth
   doors    headers of a library are included, directly or through a header of ours, only where the table of doors in
            compiler/README.md permits
@@ -17,7 +18,7 @@ import sys
 from collections import defaultdict
 
 SOURCES = (".h", ".hpp", ".c", ".cpp", ".def", ".ll", ".yy")
-FOLDERS = ("include", "runtime", "compiler", "grammar", "tests", "bench", "examples", "rules", "cmake", "docs")
+FOLDERS = ("include", "runtime", "compiler", "grammar", "python", "tests", "bench", "examples", "rules", "cmake", "docs")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")', re.M)
 
 
@@ -98,7 +99,8 @@ def room(path):
 
 
 # What each top folder may include of the others.
-BELOW = {"include": (), "runtime": ("include",), "compiler": ("include", "runtime", "grammar"), "grammar": ("compiler", "runtime")}
+BELOW = {"include": (), "runtime": ("include",), "compiler": ("include", "runtime", "grammar"), "grammar": ("compiler", "runtime"),
+         "python": ("include",)}
 
 
 def check_floors(house):

@@ -57,6 +57,11 @@ class HouseTest(unittest.TestCase):
         self.expect({"compiler/lower/d.cpp": SPDX + '#include "compiler/beside/c.h"\n'},
                     "compiler/lower/d.cpp (floor 1) includes compiler/beside/c.h (floor 1)")
 
+    def test_python_sees_the_interface_alone(self):
+        self.expect({"python/src/a.cpp": SPDX + '#include "include/collage/compiler.h"\n#include "compiler/lower/b.h"\n',
+                     "include/collage/compiler.h": "/* SPDX-License-Identifier: Apache-2.0 */\n#pragma once\n"},
+                    "python/src/a.cpp includes compiler/lower/b.h: python/ does not include compiler/")
+
     def test_runtime(self):
         self.expect({"runtime/core/d.cpp": SPDX + '#include "runtime/exec/run.h"\n'},
                     "runtime/core/d.cpp (floor 0) includes runtime/exec/run.h (floor 1)")

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON documents about placements (include/collage/compiler.h), made by the writers of the command's options.
+#include <nlohmann/json.hpp>
+
+#include "compiler/api/texts.h"
+#include "compiler/driver/compare/comparison.h"
+#include "compiler/driver/input/graph_ports.h"
+#include "compiler/driver/report/json_report.h"
+#include "compiler/driver/report/json_text.h"
+#include "compiler/ir/op_def.h"
+
+using namespace collage;  // NOLINT: every definition below is of the global namespace
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json nodes_of(const ir::Graph& graph, const ir::Placement& placement) {
+  std::vector<const ir::Partition*> of_node(graph.node_count(), nullptr);
+  for (const ir::Partition& partition : placement.partitions) {
+    for (const ir::NodeId node : partition.nodes) of_node[node.slot()] = &partition;
+  }
+  ordered_json rows = ordered_json::array();
+  for (const ir::NodeId id : graph.node_ids()) {
+    const ir::Node& node = graph.node(id);
+    const ir::Work work = ir::work_of(graph, id);
+    ordered_json row = {{"node", graph.node_name(id)}, {"op", node.op->name}};
+    if (const ir::Partition* partition = of_node[id.slot()]; partition != nullptr) {
+      row["partition"] = partition->name;
+      row["backend"] = partition->backend;
+      row["device"] = partition->instance;
+      row["rules"] = ir::rule_names(*partition);
+    }
+    row["macs"] = work.macs;
+    row["flops"] = work.flops;
+    row["results"] = ordered_json::array();
+    for (const ir::ValueId value : node.outputs) {
+      if (value.is_valid()) row["results"].push_back(to_string(graph.value(value).type));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::optional<std::string> answers_of(const api::PlacedModel& placed, const driver::QuestionRequest& request) {
+  std::optional<driver::Answers> answers = api::answer(placed, request);
+  if (!answers) return std::nullopt;
+  const driver::FoundPlacement& found = answers->placement;
+  const driver::Report report =
+      driver::report_of(*placed.compilation, *placed.candidates, found.placement, &found, placed.state->sources);
+  return driver::answers_json(placed.compilation->graph(), found.placement, report, answers->why, answers->why_not);
+}
+
+std::optional<std::string> comparison_of(const api::PlacedModel& placed, int runs) {
+  support::Diagnostics& diags = *placed.state->diags;
+  const driver::Compilation& compilation = *placed.compilation;
+  const driver::SearchInput input = compilation.search_input(*placed.candidates);
+  std::optional<driver::Comparison> comparison = driver::compare_strategies(input, compilation.strategy(), diags);
+  if (!comparison) return std::nullopt;
+  if (runs > 0) {
+    const auto inputs = execution::bind_inputs({}, driver::ports_of(compilation.graph()), diags);
+    if (!inputs || !driver::measure(input, compilation.targets(), runs, *inputs, *comparison, diags)) {
+      return std::nullopt;
+    }
+  }
+  return driver::comparison_json(compilation.graph(), to_json(*comparison));
+}
+
+}  // namespace
+
+char* collage_placement_summary_json(const collage_placement* placement) {
+  return api::text_of(placement, [](const api::PlacedModel& placed) {
+    return driver::summary_json(placed.compilation->graph(), placed.placement, api::report_of(placed));
+  });
+}
+
+char* collage_placement_nodes_json(const collage_placement* placement) {
+  return api::text_of(placement, [](const api::PlacedModel& placed) {
+    return driver::printed(nodes_of(placed.compilation->graph(), placed.placement));
+  });
+}
+
+char* collage_why_json(const collage_placement* placement, const char* nodes) {
+  if (nodes == nullptr) return nullptr;
+  return api::text_of(placement, [&](const api::PlacedModel& placed) { return answers_of(placed, {nodes, {}}); });
+}
+
+char* collage_why_not_json(const collage_placement* placement, const char* nodes, const char* backend) {
+  if (nodes == nullptr || backend == nullptr) return nullptr;
+  return api::text_of(placement, [&](const api::PlacedModel& placed) {
+    return answers_of(placed, {"", {nodes, backend}});
+  });
+}
+
+char* collage_compare_json(const collage_placement* placement, int32_t runs) {
+  return api::text_of(placement, [&](const api::PlacedModel& placed) { return comparison_of(placed, runs); });
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collage: compiles deep-learning models for several backends at once, and runs them.
+
+    import collage, numpy
+    program = collage.compile("model.onnx")
+    y = program(numpy.zeros((1, 3, 224, 224), "float32"))
+    print(program.placement)
+"""
+from . import _collage
+from ._collage import Port, Tensor, empty
+from ._compile import compile
+from ._errors import CollageError, Diagnostic, DiagnosticError, Note
+from ._program import Answer, Explanation, Placement, Program, load
+from ._table import Table
+
+__version__ = _collage.version
+__all__ = ["Answer", "CollageError", "Diagnostic", "DiagnosticError", "Explanation", "Note", "Placement", "Port", "Program",
+           "Table", "Tensor", "compile", "empty", "load"]
