@@ -1,6 +1,6 @@
 # `cmake --install`: programs, libraries, headers, rules and man pages; `find_package(Collage COMPONENTS compiler runtime)` and
-# pkg-config for those who build against them; `cpack` for Debian packages, that of Python beside it. An installation can be moved: everything in it
-# is found relative to the programs and libraries.
+# pkg-config for those who build against them; `cpack` for Debian packages, of Collage and of its Python package. An installation
+# can be moved: everything in it is found relative to the programs and libraries.
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME collage)
 
@@ -62,7 +62,8 @@ if(TARGET collage_python)
   set(CPACK_DEBIAN_PYTHON3_PACKAGE_SECTION python)
   set(CPACK_COMPONENT_PYTHON3_DESCRIPTION "Collage for Python 3")
   # The module is built for one minor version of Python.
-  execute_process(COMMAND ${COLLAGE_PYTHON_EXECUTABLE} -c "import sys; a, b = sys.version_info[:2]; print(f'python3 (>= {a}.{b}), python3 (<< {a}.{b + 1})')"
+  execute_process(
+    COMMAND ${COLLAGE_PYTHON_EXECUTABLE} -c "import sys; a, b = sys.version_info[:2]; print(f'python3 (>= {a}.{b}), python3 (<< {a}.{b + 1})')"
     OUTPUT_VARIABLE python_version OUTPUT_STRIP_TRAILING_WHITESPACE)
   set(CPACK_DEBIAN_PYTHON3_PACKAGE_DEPENDS "collage (= ${PROJECT_VERSION}), ${python_version}, python3-numpy")
 endif()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON documents about placements (include/collage/compiler.h), made by the writers of the command's options.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "compiler/api/texts.h"
@@ -13,6 +14,15 @@ using namespace collage;  // NOLINT: every definition below is of the global nam
 using nlohmann::ordered_json;
 
 namespace {
+
+/// Of the matches that the node is part of; of the whole partition where its matches have not been looked for.
+std::vector<std::string> rules_of(const ir::Partition& partition, ir::NodeId node) {
+  std::vector<std::string> names;
+  for (const ir::ChosenMatch& match : partition.matches) {
+    if (std::binary_search(match.nodes.begin(), match.nodes.end(), node)) names.push_back(match.name);
+  }
+  return names.empty() ? ir::rule_names(partition) : names;
+}
 
 ordered_json nodes_of(const ir::Graph& graph, const ir::Placement& placement) {
   std::vector<const ir::Partition*> of_node(graph.node_count(), nullptr);
@@ -28,7 +38,7 @@ ordered_json nodes_of(const ir::Graph& graph, const ir::Placement& placement) {
       row["partition"] = partition->name;
       row["backend"] = partition->backend;
       row["device"] = partition->instance;
-      row["rules"] = ir::rule_names(*partition);
+      row["rules"] = rules_of(*partition, id);
     }
     row["macs"] = work.macs;
     row["flops"] = work.flops;

@@ -146,7 +146,7 @@ bool axes_attribute(PendingNode& node, Emitter& emitter) {
 bool reduce_flags(PendingNode& node, Emitter& emitter) {
   if (!has_input(node, 0) || emitter.type(node.inputs[0]).dtype != DType::Bool || node.op == "Identity") return true;
   AttrMap to_numbers, to_flags;
-  to_numbers.set("to", int64_t{onnx::TensorProto::INT32});
+  to_numbers.set("to", int64_t{onnx::TensorProto::UINT8});
   to_flags.set("to", int64_t{onnx::TensorProto::BOOL});
   ValueId numbers = emitter.emit_before(node, "Cast", {node.inputs[0]}, to_numbers, name_for(node, "numbers"));
   if (!numbers.is_valid()) return false;

@@ -123,7 +123,7 @@ COLLAGE_API char* collage_placement_json(const collage_placement* placement);
 /* The JSON of `collagec --json`, without what further searches would add: baselines and limits. */
 COLLAGE_API char* collage_placement_summary_json(const collage_placement* placement);
 /* A JSON list with an object for each node, in the order of the graph: node, op, partition, backend, device, rules, macs,
- * flops, results. The rules are those of its partition. */
+ * flops, results. The rules are those that match the node. */
 COLLAGE_API char* collage_placement_nodes_json(const collage_placement* placement);
 /* Why nodes are where they are: NAME, a pattern, op:NAME or model.ir:12-20. NULL after an error.
  *

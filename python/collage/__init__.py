@@ -13,6 +13,9 @@ from ._errors import CollageError, Diagnostic, DiagnosticError, Note
 from ._program import Answer, Explanation, Placement, Program, load
 from ._table import Table
 
+for _shown in (Answer, CollageError, Diagnostic, DiagnosticError, Explanation, Note, Placement, Program, Table, compile, load):
+    _shown.__module__ = __name__  # where messages and pickles look for them
+
 __version__ = _collage.version
 __all__ = ["Answer", "CollageError", "Diagnostic", "DiagnosticError", "Explanation", "Note", "Placement", "Port", "Program",
            "Table", "Tensor", "compile", "empty", "load"]

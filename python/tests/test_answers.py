@@ -23,6 +23,7 @@ def test_placement(digits, build, digits_path, tmp_path):
     placement = digits.placement
     assert placement.columns == ["node", "op", "partition", "backend", "device", "rules", "macs", "flops", "results"]
     assert placement.column("node") == ["conv1", "relu1", "conv2", "relu2", "pool", "flat", "hidden", "relu3", "logits"]
+    assert all(len(row["rules"]) == 1 for row in placement)
     assert placement[0]["op"] == "Conv" and placement[0]["results"] == ["f32[1, 16, 8, 8]"] and placement[0]["macs"] == 9216
     document = command(build, digits_path, "-o", tmp_path / "digits.collage")["placement"]
     for part in ("model", "objective", "cost", "work", "partitions", "conversions", "refused"):

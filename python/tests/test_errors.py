@@ -46,6 +46,7 @@ def test_place_that_is_no_text(compiled):
 def test_exceptions_can_be_pickled(compiled):
     error = failure(compiled, "no/such/model.ir")
     again = pickle.loads(pickle.dumps(error))
+    assert type(error).__module__ == "collage"
     assert str(again) == str(error) and again.diagnostics == error.diagnostics
 
 

@@ -690,6 +690,23 @@ TEST_F(ImportTest, FlagsAreReducedSinceOpset20) {
   EXPECT_EQ(run(*imported), (std::vector<float>{0, 1}));
 }
 
+TEST_F(ImportTest, AmongNoFlagsNoneIsSetAndAllAre) {
+  set_opset(20);
+  input("x", {2, 0});
+  floats("three", {}, {3});
+  node("Less", {"three", "x"}, {"flags"});
+  initializer("axes", {1}, TensorProto::INT64).add_int64_data(1);
+  attr(node("ReduceMax", {"flags", "axes"}, {"any"}), "keepdims", int64_t{0});
+  attr(node("ReduceMin", {"flags", "axes"}, {"all"}), "keepdims", int64_t{0});
+  attr(node("Cast", {"any"}, {"any_number"}), "to", int64_t{TensorProto::FLOAT});
+  attr(node("Cast", {"all"}, {"all_number"}), "to", int64_t{TensorProto::FLOAT});
+  attr(node("Concat", {"any_number", "all_number"}, {"y"}), "axis", int64_t{0});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{0, 0, 1, 1}));
+}
+
 TEST_F(ImportTest, MissingAndForeignFiles) {
   EXPECT_FALSE(import_onnx(path("none.onnx"), diags_));
   write("model @m() -> () {}\n", "text.onnx");
