@@ -73,7 +73,8 @@ PixelTaps taps_at(double place, int64_t extent, const Sampling& s) {
   auto size = static_cast<double>(extent);
   double x = s.align_corners ? (place + 1) / 2 * (size - 1) : ((place + 1) * size - 1) / 2;
   if (!std::isfinite(x)) x = -1e9;
-  if (s.padding == SamplePadding::Border) x = std::clamp(x, 0.0, size - 1);
+  // Between pixels at the border linear weights do not show; cubic ones do, so that there each pixel is moved by itself.
+  if (s.padding == SamplePadding::Border && s.mode != SampleMode::Cubic) x = std::clamp(x, 0.0, size - 1);
   if (s.padding == SamplePadding::Reflection) {
     x = s.align_corners ? reflect(x, 0, size - 1) : reflect(x, -0.5, size - 0.5);
   }

@@ -35,6 +35,14 @@ Expr element_in_lanes(Nest& nest, const runtime::Tensor& data, int64_t i, int la
   return nest.constant_bits(static_cast<uint64_t>(runtime::element_as_int(data.view(), i)), lanes);
 }
 
+/// Where each lane stands, as a number.
+Expr lane_numbers(Nest& nest, const LanePlace& place, int lanes) {
+  const Expr first = splat(from_index(place.first), lanes);
+  if (!place.is_along) return first;
+  const Expr lane = nest.lane_offsets(1);
+  return binary(Op::FAdd, first, nest.has_floats() ? unary(Op::FromBits, lane) : lane);
+}
+
 }  // namespace
 
 bool takes_by_place(const ir::Graph& graph, ir::NodeId id) {
@@ -61,7 +69,7 @@ bool has_places(const ir::Graph& graph, ir::NodeId id, const IterationSpace& spa
   if (!depends_on_place(node)) return true;
   if (!is_triangle(node)) return has_lane_place(space, one_hot_axis(graph, node));
   const size_t row = space.shape.size() - 2;
-  return has_lane_place(space, row + 1) && (row < space.outer_rank() || space.shape[row] == 1);
+  return space.shape[row + 1] == space.inner_count();  // lanes are columns of one row
 }
 
 // Of a vector in one row, with e the column of the diagonal or, of a lower triangle, the one behind it:
@@ -73,8 +81,13 @@ Expr vector_triangle(Nest& nest, const ir::Graph& graph, const ir::Node& node, c
   const size_t row = graph.value(node.inputs[0]).type.shape.size() - 2;
   const bool is_upper = node.attrs.get_int("upper", 1) != 0;
   const Expr edge = add(places(row).first, diagonal_of(graph, node) + (is_upper ? 0 : 1));
+  // Of masks no lane is turned around, which takes a constant.
+  if (x->type == Type::Mask && is_upper) {
+    const Expr column = lane_numbers(nest, places(row + 1), x->lanes);
+    return mask_op(Op::MaskAnd, x, binary(Op::FLess, splat(from_index(add(edge, -1)), x->lanes), column));
+  }
   const Expr before = nest.let("before", nest.lanes_below(sub(edge, places(row + 1).first)));
-  if (x->type == Type::Mask) return mask_op(Op::MaskAnd, x, is_upper ? vector_not(nest, before) : before);
+  if (x->type == Type::Mask) return mask_op(Op::MaskAnd, x, before);
   const Expr zero = nest.zero(x->lanes);
   return is_upper ? select(before, zero, x) : select(before, x, zero);
 }
@@ -87,12 +100,7 @@ Expr vector_one_hot(Nest& nest, const ir::Graph& graph, const ir::Node& node, co
   const auto depth = static_cast<double>(graph.value(node.outputs[0]).type.shape[axis]);
   const Expr from_end = binary(Op::FAdd, indices, nest.constant(depth, lanes));
   const Expr index = select(binary(Op::FLess, indices, nest.zero(lanes)), from_end, indices);
-  const LanePlace place = places(axis);
-  Expr at = splat(from_index(place.first), lanes);
-  if (place.is_along) {
-    const Expr lane = nest.lane_offsets(1);
-    at = binary(Op::FAdd, at, nest.has_floats() ? unary(Op::FromBits, lane) : lane);
-  }
+  const Expr at = lane_numbers(nest, places(axis), lanes);
   const runtime::Tensor& off_on = graph.value(node.inputs[2]).constant->data;
   const Expr off = element_in_lanes(nest, off_on, 0, lanes);
   const Expr on = element_in_lanes(nest, off_on, 1, lanes);

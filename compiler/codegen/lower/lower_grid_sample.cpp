@@ -148,9 +148,10 @@ class GridSampleLowering {
     Expr x = nest_.let("x", fma(at, number(slope), number(offset)));
     double outside = kFarOutside;
     // Places that far away are outside in the same way; their neighbours' numbers stay whole.
-    if (padding_ == SamplePadding::Zeros) x = clamped(-1e6 - size, 1e6 + size, x);
+    const bool is_moved_by_pixel = padding_ == SamplePadding::Border && mode_ == SampleMode::Cubic;
+    if (padding_ == SamplePadding::Zeros || is_moved_by_pixel) x = clamped(-1e6 - size, 1e6 + size, x);
     if (padding_ == SamplePadding::Border) {
-      x = clamped(0, size - 1, x);
+      if (!is_moved_by_pixel) x = clamped(0, size - 1, x);
       outside = 0;
     }
     if (padding_ == SamplePadding::Reflection) {

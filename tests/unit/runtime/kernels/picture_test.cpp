@@ -51,6 +51,15 @@ TEST(PictureKernels, GridSampleInOneAndThreeDimensions) {
                f32({1, 1, 1, 1, 1}, {201}));
 }
 
+// 0.3 of a pixel above the first row: rows -2 to 1, of which those above the picture are its first; as PyTorch has it.
+TEST(PictureKernels, CubicGridSampleAtTheBorder) {
+  Tensor x(DType::F32, {1, 1, 4, 4});
+  for (size_t i = 0; i < 16; ++i) x.as<float>()[i] = static_cast<float>(i * i);
+  expect_equal(run("GridSample", {x, f32({1, 1, 1, 2}, {0, -0.9F})},
+                   {{"mode", text("cubic")}, {"padding_mode", text("border")}})[0],
+               f32({1, 1, 1, 1}, {2.125F - 0.11025F * 28}), 1e-5);
+}
+
 TEST(PictureKernels, AffineGrid) {
   // x' = 2 x + 1, y' = y on pixel centres -0.5 and 0.5.
   Tensor theta = f32({1, 2, 3}, {2, 0, 1, 0, 1, 0});

@@ -76,7 +76,7 @@ const std::vector<ir::DType> kTriangles = {ir::DType::F32, ir::DType::F64,  ir::
 
 TEST_P(ByPlace, Triangles) {
   const std::vector<Shape> shapes = {{1, 1},     {5, 37}, {40, 9},      {2, 3, 16, 4}, {3, 1, 20},
-                                     {2, 20, 1}, {1, 33}, {2, 7, 5000}, {17, 16, 16}};
+                                     {2, 20, 1}, {1, 33}, {2, 7, 5000}, {17, 16, 16},  {3, 5, 1, 1}};
   const std::vector<int64_t> diagonals = {0, 1, -1, 4, -6, 15, 4500, 1 << 20, -(1 << 20), INT64_MAX, INT64_MIN};
   for (unsigned seed = 0; seed < 120; ++seed) {
     Model model(seed);
