@@ -135,9 +135,9 @@ Expr modulo(const Args& a) {
   if (a.nest.has_floats()) return vector_fmod(a.nest, a.x(), a.operands[1]);
   const bool is_like_c = a.node.attrs.get_int("fmod", 0) != 0;
   const runtime::Tensor& known = a.graph.value(a.node.inputs[1]).constant->data;
-  const int64_t first = runtime::element_as_int(known.view(), 0);
-  if (known.count() == 1 && !is_like_c && first > 0 && (first & (first - 1)) == 0) {
-    return binary(Op::BitAnd, a.x(), a.nest.constant_bits(static_cast<uint64_t>(first - 1), a.lanes()));
+  const int64_t only = known.count() == 1 ? runtime::element_as_int(known.view(), 0) : 0;
+  if (!is_like_c && only > 0 && (only & (only - 1)) == 0) {
+    return binary(Op::BitAnd, a.x(), a.nest.constant_bits(static_cast<uint64_t>(only - 1), a.lanes()));
   }
   // Lanes that a mask excludes are 0. The remainders by 1 and by -1 are 0, but that of the least integer would trap.
   const Expr zero = a.nest.zero(a.lanes()), one = a.number(1);

@@ -121,12 +121,13 @@ class RowMoveBuilder {
       if (!is_worth_it()) return std::nullopt;
       known_.clear();
       moves_.terms.clear();
+      is_full_ = false;
       Positions all(static_cast<size_t>(moves_.length));
       std::iota(all.begin(), all.end(), int64_t{0});
       moves_.result = term_of(result_, row_dims_, all);
       if (failed_) return std::nullopt;
     } while (leave_out_repeated());
-    if (!find_pieces()) return std::nullopt;
+    if (is_full_ || !find_pieces()) return std::nullopt;
     return std::move(moves_);
   }
 
@@ -307,7 +308,7 @@ class RowMoveBuilder {
     auto at = free_.find(root_);
     if (at == free_.end()) return;
     for (auto below = std::make_reverse_iterator(std::next(at)); below != free_.rend(); ++below) {
-      if (inside_.size() >= kMostMovedNodes) return;
+      if (inside_.size() >= kMostMovedNodes || (inside_.empty() && *below != root_)) return;
       const std::optional<size_t> dims = left_out_.contains(*below) ? std::nullopt : dims_inside(*below);
       if (!dims) continue;
       const ir::Node& node = graph_.node(*below);
@@ -334,7 +335,7 @@ class RowMoveBuilder {
 
   int add_term(RowTerm term) {
     if (moves_.terms.size() >= kMostTerms) {
-      failed_ = true;
+      is_full_ = true;
       return 0;
     }
     moves_.terms.push_back(std::move(term));
@@ -343,7 +344,7 @@ class RowMoveBuilder {
 
   /// The elements `at` of a value's row.
   int term_of(ir::ValueId value, size_t dims, const Positions& at) {
-    if (failed_) return 0;
+    if (failed_ || is_full_) return 0;
     const auto key = std::tuple(value, dims, at);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
     const ir::NodeId producer = graph_.value(value).producer;
@@ -515,6 +516,7 @@ class RowMoveBuilder {
   std::map<ir::ValueId, size_t> dims_;  ///< of values that nodes inside read: how many dimensions are the row
   std::map<std::tuple<ir::ValueId, size_t, Positions>, int> known_;
   bool failed_ = false;
+  bool is_full_ = false;  ///< there would be more terms; with fewer nodes inside there may be few
   RowMoves moves_;
 };
 

@@ -255,7 +255,7 @@ class WrittenPartitions {
       }
     }
     std::string why;
-    std::optional<Duration> cost = candidate_cost(graph_, active, found, cover->members, &why);
+    std::optional<Duration> cost = cost_of(active, found, cover->members, &why);
     bool is_written = partition.cost > Duration();
     bool measured = !is_written && builder_.measures() && is_measured(*active.backend, found, cover->members);
     if (is_written) cost = partition.cost;
@@ -268,6 +268,23 @@ class WrittenPartitions {
     origin.measured = measured;
     push(partition, cover->members, {space, owner, *cost}, std::move(origin));
     return Result::Added;
+  }
+
+  /// Where the backend joins no matches, only coalescing can have joined these, and the search had the sum of them: a
+  /// placement that was saved costs what it did when it was found (coalesce.h).
+  std::optional<Duration> cost_of(const ActiveBackend& active, const BackendCandidates& found, const UnitUnion& members,
+                                  std::string* why) const {
+    if (active.backend->policy.join != ir::JoinKind::None || members.units.size() < 2)
+      return candidate_cost(graph_, active, found, members, why);
+    Duration sum;
+    for (UnitId u : members.units) {
+      const Unit& unit = found.units[u];
+      const std::optional<Duration> cost =
+          candidate_cost(graph_, active, found, {unit.nodes, {u}, unit.reads, unit.writes, unit.cost}, why);
+      if (!cost) return std::nullopt;
+      sum = sum + *cost;
+    }
+    return sum;
   }
 
   /// That the search gave up is an error, unless the host can run the nodes without rules.

@@ -107,6 +107,20 @@ class MovedRows : public KernelTest {
   }
 };
 
+// What makes the row is a kernel of its own, however long it is: read in halves, its nodes alone are more than one kernel takes.
+TEST_F(MovedRows, BehindALongChain) {
+  for (int length : {1, 14, 16, 40}) {
+    SCOPED_TRACE(length);
+    Model model(7);
+    ValueId x = model.input({2, 3, 5, 64});
+    for (int i = 0; i < length; ++i) x = model.op("Mul", {x, model.input({64})});
+    model.graph.mark_output(turned(model, x, model.input({5, 64}), model.input({5, 64}), 0));
+    const RunStats stats = check(model, *jit_, 0);
+    EXPECT_EQ(stats.kernels, 2);
+    EXPECT_EQ(stats.references, 0);
+  }
+}
+
 // Lengths that fill vectors, some and none; cosines of all rows, or broadcast over heads, batches, or positions.
 TEST_F(MovedRows, PairsChangePlaces) {
   for (const Shape& shape :
