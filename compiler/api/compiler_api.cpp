@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C interface of libcollage_compiler (include/collage/compiler.h). No exception leaves it.
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 
 #include "compiler/api/guarded.h"
@@ -17,17 +17,10 @@ using support::Code;
 
 namespace {
 
-/// The runtime library that this one was built with: they share more than the ABI.
-bool check_runtime(support::Diagnostics& diags) {
-  if (std::strcmp(collage_runtime_version(), COLLAGE_VERSION) == 0) return true;
-  return diags.error_at(Code::BackendFailed, "libcollage_runtime", "its version is {}, that of libcollage_compiler {}",
-                        collage_runtime_version(), COLLAGE_VERSION);
-}
-
 collage_executable* build(const api::PlacedModel& placed) {
   support::Diagnostics& diags = *placed.state->diags;
   const driver::Compilation& compilation = *placed.compilation;
-  if (!check_runtime(diags)) return nullptr;
+  if (!api::check_runtime(diags)) return nullptr;
   driver::ProgramOptions options;
   options.is_strict = compilation.settings().is_strict;
   options.cache = compilation.cache();
@@ -68,6 +61,12 @@ int collage_compiler_rules(collage_compiler* compiler, const char* const* paths,
   if (compiler == nullptr) return 1;
   api::CompilerState& state = *compiler->state;
   return api::guarded(state, 1, [&] {
+    const bool is_missing =
+        count > 0 && (paths == nullptr || std::find(paths, paths + count, nullptr) != paths + count);
+    if (is_missing) {
+      state.diags->error_at(Code::BadOption, "rules", "a path is NULL");
+      return 1;
+    }
     auto rules = driver::read_rule_files(std::vector<std::string>(paths, paths + count), state.sources, *state.diags,
                                          state.settings.allows_outside);
     if (rules == nullptr) return 1;

@@ -62,8 +62,14 @@ std::optional<std::string> answers_of(const api::PlacedModel& placed, const driv
 
 std::optional<std::string> comparison_of(const api::PlacedModel& placed, int runs) {
   support::Diagnostics& diags = *placed.state->diags;
-  const driver::Compilation& compilation = *placed.compilation;
-  const driver::SearchInput input = compilation.search_input(*placed.candidates);
+  driver::Compilation& compilation = *placed.compilation;
+  // Costs that the search did without are lower bounds: other strategies choose by them, too.
+  std::optional<driver::Candidates> measured;
+  if (placed.candidates->built.lazy.not_needed > 0) {
+    measured = compilation.measure_all(*placed.candidates, diags);
+    if (!measured) return std::nullopt;
+  }
+  const driver::SearchInput input = compilation.search_input(measured ? *measured : *placed.candidates);
   std::optional<driver::Comparison> comparison = driver::compare_strategies(input, compilation.strategy(), diags);
   if (!comparison) return std::nullopt;
   if (runs > 0) {

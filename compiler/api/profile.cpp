@@ -25,9 +25,10 @@ std::optional<std::vector<runtime::Tensor>> inputs_of(const runtime::CompiledMod
   std::vector<runtime::Tensor> tensors;
   for (size_t i = 0; i < compiled.inputs.size(); ++i) {
     const runtime::NamedPort& port = *compiled.inputs[i];
-    if (inputs[i] == nullptr) return diags.error_at(Code::RunFailed, port.port()->name, "a buffer is missing");
+    if (port.port()->bytes > 0 && inputs[i] == nullptr)
+      return diags.error_at(Code::RunFailed, port.port()->name, "a buffer is missing");
     runtime::Tensor tensor(port.dtype(), port.shape());
-    std::memcpy(tensor.data(), inputs[i], port.port()->bytes);
+    if (port.port()->bytes > 0) std::memcpy(tensor.data(), inputs[i], port.port()->bytes);
     tensors.push_back(std::move(tensor));
   }
   return tensors;
@@ -35,6 +36,7 @@ std::optional<std::vector<runtime::Tensor>> inputs_of(const runtime::CompiledMod
 
 std::optional<std::string> profile(const runtime::CompiledModel& compiled, const void* const* inputs,
                                    support::Diagnostics& diags) {
+  if (!api::check_runtime(diags)) return std::nullopt;
   const auto tensors = inputs_of(compiled, inputs, diags);
   if (!tensors) return std::nullopt;
   // A program of its own: those of sessions belong to the runtime library.

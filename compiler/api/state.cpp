@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/api/state.h"
 
+#include <cstring>
+
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/input/written_partitions.h"
 #include "runtime/core/host_capabilities.h"
@@ -42,6 +44,13 @@ bool search(PlacedModel& placed) {
 }
 
 }  // namespace
+
+bool check_runtime(support::Diagnostics& diags) {
+  if (std::strcmp(collage_runtime_version(), COLLAGE_VERSION) == 0) return true;
+  return diags.error_at(support::Code::BackendFailed, "libcollage_runtime",
+                        "its version is {}, that of libcollage_compiler {}", collage_runtime_version(),
+                        COLLAGE_VERSION);
+}
 
 std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const driver::ModelFile& model) {
   support::Diagnostics& diags = *state->diags;

@@ -78,9 +78,13 @@ bool OnnxImporter::add_constant(const std::string& name, Tensor tensor, const st
 
 void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
   const NameSet read = collect_names(proto).read;
+  // An empty name stands for an operand that is absent; what has it is read by none.
+  const auto is_needed = [&](const std::string& name) {
+    return !name.empty() && read.contains(name) && !options_.bound_inputs.contains(name);
+  };
   for (const auto& initializer : proto.initializer()) {
     const std::string& name = initializer.name();
-    if (!read.contains(name) || options_.bound_inputs.contains(name)) continue;
+    if (!is_needed(name)) continue;
     std::string place = at("initializer", name);
     runtime::Result<Tensor> tensor = tensor_of(initializer, external_);
     if (!tensor) {
@@ -92,7 +96,7 @@ void OnnxImporter::add_initializers(const onnx::GraphProto& proto) {
   }
   for (const auto& sparse : proto.sparse_initializer()) {
     const std::string& name = sparse.values().name();
-    if (!read.contains(name) || options_.bound_inputs.contains(name)) continue;
+    if (!is_needed(name)) continue;
     std::string place = at("initializer", name);
     runtime::Result<Tensor> tensor = dense_tensor_of(sparse, external_);
     if (!tensor) diags_.error_at(Code::BadConstant, place, "{}", tensor.message());

@@ -79,8 +79,8 @@ COLLAGE_API void collage_executable_free(collage_executable* executable);
 COLLAGE_API collage_session* collage_session_create(const collage_executable* executable, int32_t threads, char* error,
                                                     size_t error_size);
 /* One run. Buffers are the caller's, in the order of the executable's inputs and outputs, each of the bytes that its port
- * says; an output must not overlap another buffer. They need no alignment; those aligned to 64 bytes are used in place
- * where the plan permits it, the others are copied. After a failure the outputs hold anything. */
+ * says, NULL or not where these are 0; an output must not overlap another buffer. They need no alignment; those aligned to
+ * 64 bytes are used in place where the plan permits it, the others are copied. After a failure the outputs hold anything. */
 COLLAGE_API int collage_session_run(collage_session* session, const void* const* inputs, void* const* outputs,
                                     char* error, size_t error_size);
 /* Simulated time that devices and links have spent on the runs of the session, in seconds. */

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _collage, _settings, _torch
 from ._errors import raising
 from ._program import Program
 
 
+#: A path, and the bytes where they are in memory.
+_File = Tuple[str, Optional[bytes]]
+
+
 def _is_model_proto(model: Any) -> bool:
     return hasattr(model, "SerializeToString") and hasattr(model, "graph")
 
 
-def _as_file(model: Any, inputs: Any, opset: Optional[int]) -> Tuple[str, Optional[bytes]]:
+def _as_file(model: Any, inputs: Any, opset: Optional[int]) -> _File:
     """Path of the model, and its bytes where they are in memory. A path in <> names no file, but what it leads to is
     looked for in the current folder."""
     if _torch.is_module(model):
@@ -30,20 +34,35 @@ def _as_file(model: Any, inputs: Any, opset: Optional[int]) -> Tuple[str, Option
     if _settings.is_text(model):
         return "<model>", model.encode()
     if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model), None
+        return _settings.path_of(model, "the model"), None
     raise TypeError(f"no model: {type(model).__name__}; want a path, a text, bytes, an onnx.ModelProto or a torch.nn.Module")
 
 
-def _add_rules(compiler: _collage.Compiler, rules: Any) -> None:
+def _rule_files(rules: Any) -> List[_File]:
     """Rule files, folders of them, and texts, in their order."""
-    paths = []
+    files: List[_File] = []
     for number, one in enumerate([rules] if isinstance(rules, (str, os.PathLike)) else rules):
         if _settings.is_text(one):
-            paths.append(f"<rules[{number}]>")
-            compiler.file(paths[-1], one.encode())
+            files.append((f"<rules[{number}]>", one.encode()))
         else:
-            paths.append(os.fspath(one))
-    compiler.rules(paths)
+            files.append((_settings.path_of(one, "rules"), None))
+    return files
+
+
+def _placement_file(placement: _settings.PathOrText) -> _File:
+    if _settings.is_text(placement):
+        return "<placement>", placement.encode()  # type: ignore[union-attr]
+    return _settings.path_of(placement, "placement"), None
+
+
+def _hold(compiler: _collage.Compiler, files: Iterable[_File]) -> List[str]:
+    """Gives the compiler the files that are in memory. Returns all paths."""
+    paths = []
+    for path, content in files:
+        if content is not None:
+            compiler.file(path, content)
+        paths.append(path)
+    return paths
 
 
 def compile(  # noqa: A001: the word of the task, as in re.compile
@@ -76,21 +95,24 @@ def compile(  # noqa: A001: the word of the task, as in re.compile
 
     Raises DiagnosticError with the place of what is wrong. Other threads run meanwhile.
     """
-    path, content = _as_file(model, inputs, opset)
-    pairs = [("objective", objective)]
+    pairs = [("objective", _settings.checked_text(objective, "objective"))]
     if threads is not None:
-        pairs.append(("threads", str(threads)))
+        pairs.append(("threads", str(_settings.checked_number(threads, "threads", 1))))
     pairs += _settings.of_constraints(constraints) + _settings.of_shapes(shapes) + _settings.of_keywords(settings)
+    for name, value in pairs:
+        if "\0" in name + value:
+            raise ValueError(f"{name}: {value!r} has a zero byte")
+    followed = [] if placement is None else [_placement_file(placement)]
+    rule_files = None if rules is None else _rule_files(rules)
+    path, content = _as_file(model, inputs, opset)
     compiler = _collage.Compiler()
     with raising(compiler):
         for name, value in pairs:
             compiler.set(name, value)
-        if placement is not None:
-            if _settings.is_text(placement):
-                compiler.file("<placement>", placement.encode())  # type: ignore[union-attr]
-            compiler.set("placement", "<placement>" if _settings.is_text(placement) else os.fspath(placement))
-        if rules is not None:
-            _add_rules(compiler, rules)
+        for one in _hold(compiler, followed):
+            compiler.set("placement", one)
+        if rule_files is not None:
+            compiler.rules(_hold(compiler, rule_files))
         if content is not None:
             compiler.file(path, content)
         read = compiler.load(path)

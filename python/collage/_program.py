@@ -8,7 +8,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
-from . import _collage
+from . import _collage, _settings
 from ._errors import CollageError, Diagnostic, diagnostics_of, raising
 from ._table import Table
 
@@ -44,7 +44,8 @@ class Placement(Table):
 
     partitions   a table: id, backend, device, rules, nodes, macs, inputs, outputs, cost_s
     conversions  a table: value, from, to, bytes, cost_s
-    backends     a table: backend, rules, ops, partitions, macs, predicted_s, refused; absent where it cannot be used
+    backends     a table: backend, rules, ops, partitions, macs, predicted_s, refused; absent says why it cannot be used,
+                 simulated is true where a simulator stands for the device
     document     all of it as the JSON document of `collagec --placement-json`
     summary      the lines that `collagec` prints
     text         a placement file: `compile(…, placement=text)` follows it
@@ -55,9 +56,12 @@ class Placement(Table):
                          ("node", "op", "partition", "backend", "device", "rules", "macs", "flops", "results"))
         report = json.loads(placed.summary_json())
         self.document: Dict[str, Any] = report["placement"]
-        self.partitions = Table(self.document["partitions"])
+        self.partitions = Table(self.document["partitions"],
+                                ("id", "backend", "device", "rules", "nodes", "macs", "inputs", "outputs", "cost_s"))
         self.conversions = Table(self.document["conversions"], ("value", "from", "to", "bytes", "cost_s"))
-        self.backends = Table(report["backends"])
+        self.backends = Table(report["backends"],
+                              ("backend", "rules", "ops", "partitions", "macs", "predicted_s", "refused", "absent",
+                               "simulated"))
         self.summary = placed.summary()
         self.text = placed.text()
 
@@ -102,7 +106,7 @@ class Program:
         #: Warnings of compiling.
         self.warnings: Tuple[Diagnostic, ...] = diagnostics_of(compiler) if compiler is not None else ()
 
-    def __call__(self, *inputs: Any, **named: Any) -> Union["numpy.ndarray", Tuple["numpy.ndarray", ...]]:
+    def __call__(self, /, *inputs: Any, **named: Any) -> Union["numpy.ndarray", Tuple["numpy.ndarray", ...]]:
         """One run. Returns the output as an array, several as a tuple.
 
         Inputs are NumPy arrays, objects with `__dlpack__`, or lists of numbers. Dense row-major ones are used where they
@@ -113,7 +117,7 @@ class Program:
         except _collage.Failure as failure:
             raise CollageError(str(failure)) from None
 
-    def tensors(self, *inputs: Any, **named: Any) -> Tuple[_collage.Tensor, ...]:
+    def tensors(self, /, *inputs: Any, **named: Any) -> Tuple[_collage.Tensor, ...]:
         """One run, with results for other libraries: `torch.from_dlpack(program.tensors(x)[0])`."""
         with raising():
             return self._native.run_tensors(inputs, named)
@@ -141,9 +145,12 @@ class Program:
     def explain(self, node: str, backend: Optional[str] = None) -> Explanation:
         """Why nodes are where they are; with `backend`, why they are not there.
 
-        node: the name of a result, a pattern (`"conv*"`), `"op:Softmax"` or `"model.ir:12-20"`. Only for the objectives
-        latency and energy. Costs that the search did without are measured first.
+        node: the name of a result, a pattern (`"conv*"`), `"op:Softmax"` or `"model.ir:12-20"`. Only for the objective
+        latency. Costs that the search did without are measured first.
         """
+        _settings.checked_text(node, "node")
+        if backend is not None:
+            _settings.checked_text(backend, "backend")
         with self._lock:
             compiler, placed = self._asked("explain")
             with raising(compiler):
@@ -154,14 +161,16 @@ class Program:
             Answer(one["answer"], tuple((row["label"], row["text"]) for row in one["rows"])) for one in answers)
 
     def compare(self, runs: int = 0) -> Table:
-        """What each strategy predicts and chooses, one row for each; with `runs`, also what it takes."""
+        """What each strategy predicts and chooses, one row for each; with `runs`, also what it takes. Costs that the
+        search did without are measured first."""
+        runs = _settings.checked_number(runs, "runs", 0)
         with self._lock:
             compiler, placed = self._asked("compare")
             with raising(compiler):
                 text = placed.compare_json(runs)
         return Table(map(_strategy_row, json.loads(text)["compare"]["strategies"]))
 
-    def profile(self, *inputs: Any, **named: Any) -> Table:
+    def profile(self, /, *inputs: Any, **named: Any) -> Table:
         """What each kernel, conversion and copy takes, longest first: kind, what, seconds, share. Without inputs: on random
         ones."""
         compiler = _collage.Compiler()
@@ -173,8 +182,9 @@ class Program:
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes a package, which `collage.load` and `collage-run` read. It is for processors like this one."""
+        checked = _settings.path_of(path, "the package")
         with raising():
-            self._native.save(os.fspath(path))
+            self._native.save(checked)
 
     def __repr__(self) -> str:
         ports = f"{', '.join(map(repr, self.inputs))} -> {', '.join(map(repr, self.outputs))}"
@@ -191,5 +201,6 @@ class Program:
 
 def load(path: Union[str, "os.PathLike[str]"], threads: int = 0) -> Program:
     """Reads a package that `Program.save` or `collagec` wrote. `threads`: of the host; 0: as many as it was compiled for."""
+    checked, count = _settings.path_of(path, "the package"), _settings.checked_number(threads, "threads", 0)
     with raising():
-        return Program(_collage.Program.load(os.fspath(path), threads))
+        return Program(_collage.Program.load(checked, count))

@@ -5,11 +5,13 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <exception>
 #include <optional>
 #include <string>
 
 #include "include/collage/collage.hpp"
 #include "python/src/program.h"
+#include "python/src/text.h"
 
 namespace py = pybind11;
 
@@ -21,6 +23,37 @@ using collage::python::Tensor;
 namespace {
 
 using Released = py::call_guard<py::gil_scoped_release>;
+
+/// Failures as `Failure`, whose text may hold any bytes.
+void translate_failure(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const collage::Error& error) {
+    const py::object type = py::module_::import("collage._collage").attr("Failure");
+    PyErr_SetObject(type.ptr(), collage::python::decoded(error.what()).ptr());
+  }
+}
+
+PyObject* refuse_new(PyTypeObject* type, PyObject*, PyObject*) {
+  PyErr_Format(PyExc_TypeError, "%s: programs make these objects, nothing else does", type->tp_name);
+  return nullptr;
+}
+
+/// `__new__` would give an object of pybind11 without one of C++ in it.
+py::custom_type_setup without_new() {
+  return py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_new = refuse_new; });
+}
+
+/// What `made` returns, which may hold any bytes; without the GIL meanwhile.
+template <typename Make>
+py::str released_text(Make&& made) {
+  std::string text;
+  {
+    const py::gil_scoped_release released;
+    text = made();
+  }
+  return collage::python::decoded(text);
+}
 
 py::tuple shape_of(const std::vector<int64_t>& shape) {
   py::tuple tuple(shape.size());
@@ -41,28 +74,32 @@ void bind_compiler(py::module_& m) {
       .def("forget_file", [](Compiler& c, const std::string& path) { c.forget_file(path); })
       .def("load", &Compiler::load, Released())
       .def("clear_diagnostics", &Compiler::clear_diagnostics)
-      .def("diagnostics_json", &Compiler::diagnostics_json)
+      .def("diagnostics_json", [](const Compiler& c) { return collage::python::decoded(c.diagnostics_json()); })
       .def("profile_json",
            [](const Compiler& c, const Program& program, const py::tuple& by_place, const py::dict& by_name) {
              std::vector<Operand> operands;
              if (!by_place.empty() || !by_name.empty()) operands = program.operands(by_place, by_name);
              std::vector<const void*> inputs;
              for (const Operand& operand : operands) inputs.push_back(operand.data);
-             const py::gil_scoped_release released;
-             return c.profile_json(program.executable(), inputs);
+             return released_text([&] { return c.profile_json(program.executable(), inputs); });
            });
-  py::class_<Model>(m, "Model").def("place", &Model::place, Released());
-  py::class_<Placement>(m, "Placement")
+  py::class_<Model>(m, "Model", without_new()).def("place", &Model::place, Released());
+  py::class_<Placement>(m, "Placement", without_new())
       .def("value", &Placement::value, Released())
       .def("bound", &Placement::bound)
-      .def("summary", &Placement::summary, Released())
-      .def("text", &Placement::text, Released())
-      .def("json", &Placement::json, Released())
-      .def("summary_json", &Placement::summary_json, Released())
-      .def("nodes_json", &Placement::nodes_json, Released())
-      .def("why_json", &Placement::why_json, Released())
-      .def("why_not_json", &Placement::why_not_json, Released())
-      .def("compare_json", &Placement::compare_json, Released())
+      .def("summary", [](const Placement& p) { return released_text([&] { return p.summary(); }); })
+      .def("text", [](const Placement& p) { return released_text([&] { return p.text(); }); })
+      .def("json", [](const Placement& p) { return released_text([&] { return p.json(); }); })
+      .def("summary_json", [](const Placement& p) { return released_text([&] { return p.summary_json(); }); })
+      .def("nodes_json", [](const Placement& p) { return released_text([&] { return p.nodes_json(); }); })
+      .def("why_json", [](const Placement& p,
+                          const std::string& nodes) { return released_text([&] { return p.why_json(nodes); }); })
+      .def("why_not_json",
+           [](const Placement& p, const std::string& nodes, const std::string& backend) {
+             return released_text([&] { return p.why_not_json(nodes, backend); });
+           })
+      .def("compare_json",
+           [](const Placement& p, int runs) { return released_text([&] { return p.compare_json(runs); }); })
       .def("build", [](const Placement& placement, int threads) {
         std::optional<collage::Executable> executable;
         {
@@ -74,7 +111,7 @@ void bind_compiler(py::module_& m) {
 }
 
 void bind_program(py::module_& m) {
-  py::class_<Port>(m, "Port", "An input or output of a program.")
+  py::class_<Port>(m, "Port", without_new(), "An input or output of a program.")
       .def_readonly("name", &Port::name)
       .def_property_readonly("dtype", [](const Port& port) { return port.element->name; })
       .def_readonly("numpy_dtype", &Port::numpy)
@@ -82,7 +119,7 @@ void bind_program(py::module_& m) {
       .def_readonly("nbytes", &Port::bytes)
       .def("__repr__",
            [](const Port& port) { return "<" + port.name + ": " + to_string(*port.element, port.shape) + ">"; });
-  py::class_<Program>(m, "Program")
+  py::class_<Program>(m, "Program", without_new())
       .def_static("load",
                   [](const std::string& path, int threads) {
                     std::optional<collage::Executable> executable;
@@ -95,7 +132,7 @@ void bind_program(py::module_& m) {
       .def_property_readonly("inputs", &Program::inputs)
       .def_property_readonly("outputs", &Program::outputs)
       .def("predicted_seconds", [](const Program& program) { return program.executable().predicted_seconds(); })
-      .def("placed", [](const Program& program) { return program.executable().placed(); })
+      .def("placed", [](const Program& program) { return collage::python::decoded(program.executable().placed()); })
       .def(
           "save", [](const Program& program, const std::string& path) { program.executable().save(path); }, Released())
       .def("run",
@@ -115,7 +152,8 @@ void bind_program(py::module_& m) {
 }
 
 void bind_tensor(py::module_& m) {
-  py::class_<Tensor>(m, "Tensor", "A result in the memory of the host, for NumPy and for whoever takes DLPack.")
+  py::class_<Tensor>(m, "Tensor", without_new(),
+                     "A result in the memory of the host, for NumPy and for whoever takes DLPack.")
       .def_property_readonly("dtype", [](const Tensor& tensor) { return tensor.element().name; })
       .def_property_readonly("shape", [](const Tensor& tensor) { return shape_of(tensor.shape()); })
       .def(
@@ -165,7 +203,8 @@ void bind_tensor(py::module_& m) {
 PYBIND11_MODULE(_collage, m) {
   m.doc() = "Collage's C++ interface, for the package `collage` alone.";
   m.attr("version") = collage_compiler_version();
-  py::register_exception<collage::Error>(m, "Failure");
+  py::exception<collage::Error>(m, "Failure");
+  py::register_exception_translator(translate_failure);
   bind_compiler(m);
   bind_program(m);
   bind_tensor(m);

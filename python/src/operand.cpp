@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/operand.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "python/src/tensor.h"
@@ -41,16 +42,73 @@ bool has_elements_of(const py::dtype& dtype, const Port& port) {
          py::str(dtype.attr("name")).cast<std::string>() == port.element->extension;
 }
 
+[[noreturn]] void refuse_elements(const Port& port, const py::dtype& dtype) {
+  throw py::type_error(needed(port) + "elements of " + py::str(static_cast<py::object>(dtype)).cast<std::string>());
+}
+
 Operand operand_of_array(const py::array& array, const Port& port) {
   const py::dtype dtype = array.dtype();
-  if (!has_elements_of(dtype, port)) {
-    throw py::type_error(needed(port) + "elements of " + py::str(static_cast<py::object>(dtype)).cast<std::string>());
-  }
+  if (!has_elements_of(dtype, port)) refuse_elements(port, dtype);
   check_shape(port, array.shape(), static_cast<size_t>(array.ndim()));
   if ((array.flags() & py::array::c_style) != 0) return {array.data(), array};
   const py::array dense = py::array::ensure(array, py::array::c_style);
   if (!dense) throw py::error_already_set();
   return {dense.data(), dense};
+}
+
+bool is_masked(py::handle array) {
+  const py::module_ numpy = py::module_::import("numpy");
+  if (py::type::handle_of(array).is(numpy.attr("ndarray"))) return false;
+  return py::isinstance(array, numpy.attr("ma").attr("MaskedArray"));
+}
+
+// --- Numbers, and lists of them ---
+
+/// 0 for types that are no integers.
+int integer_bits(const Element& element) {
+  return element.name[0] == 'i' || element.name[0] == 'u' ? std::atoi(element.name + 1) : 0;
+}
+
+bool holds_integers(const Element& element, const py::array& integers) {
+  const int bits = integer_bits(element);
+  const bool is_signed = element.name[0] == 'i';
+  const uint64_t highest = ~uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0));
+  const py::object most = integers.attr("max")();
+  if (integers.dtype().kind() == 'u') return py::int_(most).cast<uint64_t>() <= highest;
+  const int64_t lowest = is_signed ? -static_cast<int64_t>(highest) - 1 : 0;
+  const auto largest = py::int_(most).cast<int64_t>();
+  return py::int_(integers.attr("min")()).cast<int64_t>() >= lowest &&
+         (largest < 0 || static_cast<uint64_t>(largest) <= highest);
+}
+
+/// False where a finite number would become infinite.
+bool holds_floats(const Port& port, const py::array& numbers) {
+  const py::module_ numpy = py::module_::import("numpy");
+  const py::object is_more =
+      numpy.attr("greater")(numpy.attr("abs")(numbers), numpy.attr("finfo")(port.numpy).attr("max"));
+  const py::object is_lost = numpy.attr("logical_and")(is_more, numpy.attr("isfinite")(numbers));
+  return !numpy.attr("any")(is_lost).cast<bool>();
+}
+
+Operand operand_of_numbers(py::handle value, const Port& port) {
+  const py::object asarray = py::module_::import("numpy").attr("asarray");
+  const py::array given = asarray(value);
+  const Element& element = *port.element;
+  const bool is_bool = element.dlpack.code == kDLBool, is_integer = integer_bits(element) > 0;
+  if (!is_bool && !is_integer && element.extension[0] != '\0') {
+    throw py::type_error(needed(port) + "numbers: give an array of the bits as " + element.numpy + ", of " +
+                         element.extension + ", or a tensor with `__dlpack__`");
+  }
+  const char kind = given.dtype().kind();
+  const bool are_integers = kind == 'i' || kind == 'u', are_floats = kind == 'f';
+  if (given.size() > 0 || !are_floats) {  // NumPy takes an empty list for floats
+    if (is_bool ? kind != 'b' : !are_integers && (is_integer || !are_floats)) refuse_elements(port, given.dtype());
+  }
+  check_shape(port, given.shape(), static_cast<size_t>(given.ndim()));
+  if (given.size() > 0 && !is_bool && !(is_integer ? holds_integers(element, given) : holds_floats(port, given))) {
+    throw py::value_error("input `" + port.name + "`: a number is too large or too small for " + element.name);
+  }
+  return operand_of_array(asarray(given, port.numpy), port);
 }
 
 // --- DLPack ---
@@ -102,6 +160,8 @@ Operand operand_of_capsule(const py::object& capsule, const Port& port) {
                          std::to_string(tensor.dtype.bits) + " bits");
   }
   check_shape(port, tensor.shape, static_cast<size_t>(tensor.ndim));
+  if (port.bytes == 0) return {nullptr, capsule};
+  if (tensor.data == nullptr) throw py::value_error("input `" + port.name + "`: the tensor has no memory");
   const std::byte* data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
   if (is_dense(tensor)) return {data, capsule};
   const Memory copy = allocate(port.bytes);
@@ -113,12 +173,17 @@ Operand operand_of_capsule(const py::object& capsule, const Port& port) {
 }  // namespace
 
 Operand operand_of(py::handle value, const Port& port) {
-  if (py::isinstance<py::array>(value)) return operand_of_array(py::reinterpret_borrow<py::array>(value), port);
+  if (py::isinstance<py::array>(value)) {
+    if (is_masked(value)) throw py::type_error(needed(port) + "a masked array: the mask would be lost");
+    return operand_of_array(py::reinterpret_borrow<py::array>(value), port);
+  }
   if (py::hasattr(value, "__dlpack__")) return operand_of_capsule(value.attr("__dlpack__")(), port);
-  const py::object asarray = py::module_::import("numpy").attr("asarray");
-  // Numbers and lists of them have no element type of their own; NumPy's scalars and arrays of other libraries have one.
-  const bool has_type = py::hasattr(value, "dtype") || py::hasattr(value, "__array__");
-  return operand_of_array(has_type ? asarray(value) : asarray(value, port.numpy), port);
+  // Numbers and lists of them have no element type of their own; NumPy's scalars, arrays of other libraries and buffers
+  // have one.
+  const bool has_type =
+      py::hasattr(value, "dtype") || py::hasattr(value, "__array__") || PyObject_CheckBuffer(value.ptr());
+  if (!has_type) return operand_of_numbers(value, port);
+  return operand_of_array(py::module_::import("numpy").attr("asarray")(value), port);
 }
 
 }  // namespace collage::python

@@ -14,7 +14,7 @@ namespace collage::python {
 
 /// An input or output of a program.
 struct Port {
-  std::string name;
+  std::string name;  ///< UTF-8
   const Element* element;
   std::vector<int64_t> shape;
   size_t bytes;
@@ -28,7 +28,9 @@ struct Operand {
 };
 
 /// The elements of `value` where they lie, if they are dense and row-major, otherwise a copy of them. Throws TypeError
-/// for another element type, ValueError for another shape or a device that is not the host.
+/// for another element type, ValueError for another shape or a device that is not the host. Numbers and lists of them
+/// have no element type: integers become any number type that holds them, floats are rounded to float types, bools stay
+/// bools. The data of an input without elements may be null.
 Operand operand_of(pybind11::handle value, const Port& port);
 
 }  // namespace collage::python

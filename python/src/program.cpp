@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "python/src/text.h"
+
 namespace py = pybind11;
 
 namespace collage::python {
@@ -10,7 +12,11 @@ namespace {
 
 Port port_of(const collage_port& port) {
   const Element& element = element_of(port.dtype);
-  return {port.name, &element, {port.shape, port.shape + port.rank}, port.bytes, py::dtype(element.numpy)};
+  return {decoded(port.name).cast<std::string>(),
+          &element,
+          {port.shape, port.shape + port.rank},
+          port.bytes,
+          py::dtype(element.numpy)};
 }
 
 }  // namespace

@@ -35,6 +35,25 @@ def test_placement(digits, build, digits_path, tmp_path):
     assert digits.placement is placement
 
 
+def test_columns_of_a_model_without_nodes(digits):
+    class Placed:
+        def nodes_json(self):
+            return "[]"
+
+        def summary_json(self):
+            return '{"placement": {"partitions": [], "conversions": []}, "backends": []}'
+
+        def summary(self):
+            return ""
+
+        text = summary
+
+    empty, full = collage.Placement(Placed()), digits.placement
+    assert empty.columns == full.columns and empty.conversions.columns == full.conversions.columns
+    assert empty.partitions.columns == full.partitions.columns[:9] and empty.partitions.column("id") == []
+    assert empty.backends.columns == full.backends.columns
+
+
 def test_table_as_text(digits):
     lines = str(digits.placement).split("\n")
     assert lines[0].split() == digits.placement.columns

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of other libraries."""
+import ctypes
 import gc
 
 import numpy as np
@@ -42,6 +43,35 @@ def test_in_is_checked(program):
         program(OnlyDLPack(np.zeros((3, 2), "float32")))
     with pytest.raises(TypeError, match="not elements of DLPack's type 0 with 32 bits"):
         program(OnlyDLPack(np.zeros((2, 3), "int32")))
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64)]
+
+
+class WithoutMemory:
+    """A tensor of float32 whose data is NULL."""
+
+    NAME = b"dltensor"
+
+    def __init__(self, *shape):
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.tensor = DLTensor(None, 1, 0, len(shape), 2, 32, 1, self.shape, None, 0)
+
+    def __dlpack__(self, stream=None):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.tensor), self.NAME, None)
+
+
+def test_no_elements(compiled, program):
+    empty = compiled(MODEL.replace("2, 3", "0, 3"))
+    for x in (WithoutMemory(0, 3), np.zeros((0, 3), "float32"), OnlyDLPack(np.zeros((0, 3), "float32"))):
+        assert empty(x).shape == (0, 3)
+    with pytest.raises(ValueError, match="input `x`: the tensor has no memory"):
+        program(WithoutMemory(2, 3))
 
 
 def test_no_capsule(program):

@@ -64,6 +64,46 @@ def test_packages_that_cannot_be_read(tmp_path, digits_path):
     assert "is a model as text" in str(failure(collage.load, digits_path))
 
 
+def test_texts_hold_any_bytes(compiled, tmp_path):
+    path = tmp_path / "bytes.ir"
+    path.write_bytes(b"model @m(%x: f32[4]) -> (%y: f32[4]) {\n  %y = Relux(%x) // \xff\n}\n")
+    error = failure(compiled, path)
+    assert str(error) and error.line in (0, 2)
+    # The runtime cuts long texts, between characters.
+    for before in ("", "x"):
+        text = str(failure(collage.load, before + "\u00e9" * 400))
+        assert text.startswith("'" + before + "\u00e9") and "\ufffd" not in text and len(text) > 200
+
+
+@pytest.mark.parametrize("keywords, error", [
+    ({"shapes": [3]}, TypeError), ({"shapes": {"batch": None}}, TypeError), ({"shapes": {"batch": 1.5}}, TypeError),
+    ({"shapes": {"batch": -1}}, ValueError), ({"shapes": {"x": (1, "2")}}, TypeError), ({"shapes": {3: 1}}, TypeError),
+    ({"constraints": ["a"]}, TypeError), ({"constraints": {"place": None}}, TypeError),
+    ({"constraints": {"place": {"a": None}}}, TypeError), ({"constraints": {"forbid": [None]}}, TypeError),
+    ({"constraints": {"together": None}}, TypeError), ({"constraints": {"together": [["a", None]]}}, TypeError),
+    ({"threads": "2"}, TypeError), ({"threads": 0}, ValueError), ({"threads": True}, TypeError),
+    ({"objective": None}, TypeError), ({"placement": ""}, ValueError), ({"placement": "a\0b"}, ValueError),
+    ({"placement": 3}, TypeError), ({"rules": ["a\0b"]}, ValueError), ({"rules": [None]}, TypeError),
+    ({"cache": "a\0b"}, ValueError),
+])
+def test_wrong_arguments_of_compile(keywords, error):
+    # Before the model is looked for: there is none.
+    with pytest.raises(error):
+        collage.compile("no/such/model.ir", **keywords)
+
+
+def test_other_wrong_arguments(digits, tmp_path):
+    for wrong in (lambda: digits.explain(None), lambda: digits.explain("conv1", 3), lambda: digits.compare("2"),
+                  lambda: collage.load(tmp_path / "x", threads="1"), lambda: collage.load(None)):
+        with pytest.raises(TypeError):
+            wrong()
+    for wrong in (lambda: digits.explain(""), lambda: digits.explain("conv1", ""), lambda: digits.explain("a\0b"),
+                  lambda: digits.compare(-1), lambda: collage.load(tmp_path / "x", threads=-3),
+                  lambda: collage.load("a\0b"), lambda: digits.save("a\0b"), lambda: collage.compile("a\0b")):
+        with pytest.raises(ValueError):
+            wrong()
+
+
 def test_packages_that_cannot_be_written(digits, tmp_path):
     assert "cannot write" in str(failure(digits.save, tmp_path / "no/such/folder/x.collage"))
 

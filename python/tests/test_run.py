@@ -86,6 +86,72 @@ def test_lists_and_read_only_arrays(two):
     np.testing.assert_array_equal(total, [[2, 3, 4], [5, 6, 7]])
 
 
+@pytest.mark.parametrize("dtype, value, error", [
+    ("i64", [1.9, -0.5], TypeError),
+    ("i64", [True, False], TypeError),
+    ("i64", [1, None], TypeError),
+    ("i64", ["1", "2"], TypeError),
+    ("i8", [300, 2], ValueError),
+    ("i8", [-129, 2], ValueError),
+    ("u8", [-1, 2], ValueError),
+    ("i64", [2 ** 63, 2 ** 63], ValueError),
+    ("u64", [2 ** 64, 1], TypeError),
+    ("f32", [1, None], TypeError),
+    ("f32", ["1", "2"], TypeError),
+    ("f32", [True, False], TypeError),
+    ("f32", [1j, 2], TypeError),
+    ("f32", [1e300, 1], ValueError),
+    ("f32", "12", TypeError),
+    ("f32", None, TypeError),
+    ("f32", np.ma.masked_array(np.ones(2, "float32"), [True, False]), TypeError),
+    ("f32", memoryview(np.ones(2)), TypeError),
+    ("f32", [1, 2, 3], ValueError),
+    ("bf16", [1.5, 2], TypeError),
+])
+def test_lists_are_not_converted_silently(compiled, dtype, value, error):
+    program = compiled(doubling(dtype, "2"))
+    with pytest.raises(error, match="input `x`: "):
+        program(value)
+
+
+@pytest.mark.parametrize("dtype, value", [
+    ("i8", [-64, 63]), ("u8", [0, 127]), ("i64", (2 ** 62 - 1, -2 ** 62)), ("u64", [2 ** 63 - 1, 2 ** 62]),
+    ("f32", [1, -2.5]), ("f32", [float("inf"), 1]), ("f64", [1e300, 3]), ("f16", range(2))])
+def test_lists_that_are_taken(compiled, dtype, value):
+    program = compiled(doubling(dtype, "2"))
+    assert program(value).tolist() == [2 * one for one in value]
+
+
+def test_lists_of_bools_and_scalars(compiled):
+    negated = compiled("model @m(%x: bool[2]) -> (%y: bool[2]) {\n  %y = Not(%x)\n}\n")
+    assert negated([True, False]).tolist() == [False, True]
+    for wrong in ([1, 0], [0.0, 1.0]):
+        with pytest.raises(TypeError, match="not elements of "):
+            negated(wrong)
+    with pytest.raises(TypeError, match="not elements of object"):
+        compiled(doubling("f32", ""))(None)
+    with pytest.raises(TypeError, match="give an array of the bits as uint16, of bfloat16, or a tensor with `__dlpack__`"):
+        compiled(doubling("bf16"))([1, 2, 3, 4])
+
+
+def test_inputs_of_any_name(compiled):
+    program = compiled("model @m(%self: f32[2]) -> (%y: f32[2]) {\n  %y = Add(%self, %self)\n}\n")
+    x = np.ones(2, "float32")
+    assert program(self=x).tolist() == [2, 2]
+    assert program.tensors(self=x)[0].numpy().tolist() == [2, 2]
+    assert len(program.profile(self=x)) > 0
+
+
+def test_results_are_made_by_programs_alone():
+    from collage import _collage
+
+    for made in (collage.Tensor, collage.Port, _collage.Program, _collage.Model, _collage.Placement):
+        with pytest.raises(TypeError):
+            made.__new__(made)
+        with pytest.raises(TypeError):
+            made()
+
+
 def test_dense_arrays_are_not_copied(compiled):
     program = compiled(doubling("f32", "1024, 1024"))
     dense = np.ones((1024, 1024), "float32")

@@ -31,7 +31,7 @@ struct collage_session {
 
 struct collage_requests {
   std::unique_ptr<Requests> requests;
-  size_t input_count = 0, output_count = 0;
+  std::vector<bool> needs_input, needs_output;  ///< whose buffers may not be null
 };
 
 struct collage_request {
@@ -45,6 +45,15 @@ struct collage_tensor {
 
 namespace {
 
+/// How many bytes of the text fit in `room`, without the beginning of a character whose end does not.
+size_t fitting(std::string_view text, size_t room) {
+  if (text.size() <= room) return text.size();
+  const auto continues = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  size_t end = room;
+  for (int back = 0; back < 3 && end > 0 && continues(end); ++back) --end;
+  return continues(end) ? room : end;  // bytes that are not UTF-8 are cut anywhere
+}
+
 /// Where a function of the interface writes why it failed.
 struct ErrorText {
   char* text;
@@ -52,7 +61,7 @@ struct ErrorText {
 
   void write(std::string_view message) const {
     if (text == nullptr || size == 0) return;
-    const size_t length = std::min(message.size(), size - 1);
+    const size_t length = fitting(message, size - 1);
     std::memcpy(text, message.data(), length);
     text[length] = '\0';
   }
@@ -81,21 +90,30 @@ Result<collage_session*> create(const collage_executable* executable, int thread
   return new collage_session{std::move(*execution)};
 }
 
+/// Which buffers may not be null: those of ports that have elements.
+std::vector<bool> needed_of(const collage::runtime::Plan& plan, const std::vector<collage::runtime::PlanPort>& ports) {
+  std::vector<bool> needed;
+  for (const auto& port : ports) needed.push_back(plan.buffers[static_cast<size_t>(port.buffer)].tensor.bytes() > 0);
+  return needed;
+}
+
+template <typename Pointer>
+bool lacks(Pointer* const* buffers, const std::vector<bool>& needed) {
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (buffers == nullptr || (needed[i] && buffers[i] == nullptr)) return true;
+  }
+  return false;
+}
+
 /// What the kept values of the session do without may be null.
 bool lacks_buffer(const RecoveringExecution& execution, const void* const* inputs, void* const* outputs) {
   const collage::runtime::Execution& current = execution.current();
   const collage::runtime::Plan& plan = current.program().plan();
-  std::vector<bool> needs_input(plan.inputs.size(), true), needs_output(plan.outputs.size(), true);
+  std::vector<bool> needs_input = needed_of(plan, plan.inputs), needs_output = needed_of(plan, plan.outputs);
   for (const auto& kept : current.kept()) {
     if (kept->has_value()) needs_input[kept->input()] = false;
     needs_output[kept->output()] = false;
   }
-  const auto lacks = [](auto buffers, const std::vector<bool>& needed) {
-    for (size_t i = 0; i < needed.size(); ++i) {
-      if (buffers == nullptr || (needed[i] && buffers[i] == nullptr)) return true;
-    }
-    return false;
-  };
   return lacks(inputs, needs_input) || lacks(outputs, needs_output);
 }
 
@@ -154,20 +172,18 @@ Result<collage_requests*> open_requests(const collage_executable* executable, in
   }
   auto requests = Requests::open(std::move(sets), {std::max(workers, 1) * of_each, capacity});
   if (!requests) return requests.status();
-  return new collage_requests{std::move(*requests), compiled.inputs.size(), compiled.outputs.size()};
+  return new collage_requests{std::move(*requests), needed_of(compiled.plan, compiled.plan.inputs),
+                              needed_of(compiled.plan, compiled.plan.outputs)};
 }
 
 /// Null where there is no room.
 Result<collage_request*> submit(collage_requests* requests, const void* const* inputs, void* const* outputs) {
   if (requests == nullptr) return collage::runtime::Status::error("there are no requests");
-  const auto lacks = [](auto buffers, size_t count) {
-    return count > 0 && (buffers == nullptr || std::find(buffers, buffers + count, nullptr) != buffers + count);
-  };
-  if (lacks(inputs, requests->input_count) || lacks(outputs, requests->output_count)) {
+  if (lacks(inputs, requests->needs_input) || lacks(outputs, requests->needs_output)) {
     return collage::runtime::Status::error("a buffer is missing");
   }
-  auto answer = requests->requests->try_submit(pointers<const std::byte*>(inputs, requests->input_count),
-                                               pointers<std::byte*>(outputs, requests->output_count));
+  auto answer = requests->requests->try_submit(pointers<const std::byte*>(inputs, requests->needs_input.size()),
+                                               pointers<std::byte*>(outputs, requests->needs_output.size()));
   if (!answer) return static_cast<collage_request*>(nullptr);
   return new collage_request{answer->share()};
 }

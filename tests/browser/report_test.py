@@ -113,6 +113,58 @@ def check_use(page):
     check(len(page.call("Page.printToPDF", printBackground=True)["data"]) > 10000, "nothing is printed")
 
 
+def details_of(page, name):
+    return page.run(f"(report.graph.reveal(report.nodes.findIndex(node => node.name === {json.dumps(name)})),"
+                    " document.getElementById('details').textContent)")
+
+
+def check_claims(browser, folder, sources, acc):
+    """The page claims what was proven for the whole model, and nothing else."""
+    model = os.path.join(sources, "tests/filetests/driver/report.ir")
+    plan = os.path.join(folder, "host.plan")
+
+    def opened(model, *options):
+        page = open_page(browser, compile_model(folder, model, acc, *options)[0])
+        check(page.errors() == [], f"errors with {options}: {page.errors()}")
+        return page, page.run("document.getElementById('headline').textContent")
+
+    page, head = opened(model, "--strategy=single:host", "--save-placement", plan)
+    check("proven" not in head and "above the best" not in head, f"headline of a strategy: {head}")
+    page, head = opened(model)
+    check("proven to be the best" in head and "Proven" in details_of(page, "d"), f"headline: {head}")
+    for is_bound in (0, 1):  # as though the host had %d for 1 ns, or at least 1 ns
+        page.run("report.data.choices.nodes[report.nodes.findIndex(node => node.name === 'd')]"
+                 f"[report.data.choices.backends.indexOf('host')] = [1e-9, 1, -1, {is_bound}]")
+        check(("Alone it costs less on host" in details_of(page, "d")) == (is_bound == 0), f"compared with a bound: {is_bound}")
+    for options in (("--placement", plan), ("--diff-placements", plan, plan)):
+        page, head = opened(model, *options)
+        text = details_of(page, "d")
+        check("as the placement file" in head and "proven" not in head, f"headline of a given placement: {head}")
+        check("as the placement file" in text and "Proven" not in text and "decide" not in text, f"details of a given place: {text}")
+        search = page.run("document.getElementById('search').textContent")
+        check("Bound" not in search and "optimal" not in search, f"the bound of a given placement: {search}")
+        if options[0] == "--placement":
+            check("Nothing else is allowed to run it here: acc: " in text, f"what is given is not told: {text}")
+    page, _ = opened(model, "--forbid", "d=acc")
+    check("Nothing else is allowed to run it here: acc: `--place`, `--forbid`" in details_of(page, "d"), "--forbid is not told")
+    page, head = opened(model, "--objective=makespan")
+    text = details_of(page, "d")
+    check("proven" in head and "Proven" in text and "--why-not" not in text and "Alone" not in text, f"makespan: {head} {text}")
+    page, head = opened(model, "--bench", "2", "--input", "x=random", "--faults", "acc: lose after 0 launches")
+    text = page.run("document.getElementById('timeline').textContent")
+    check("acc[0] was lost" in text and "median" not in text and "measured in" not in text, f"a lost device: {text}")
+
+    empty, quote = os.path.join(folder, "empty.ir"), os.path.join(folder, "quote.ir")
+    with open(empty, "w", encoding="utf-8") as file:
+        file.write("model @zero(%x: f32[4]) -> (%x: f32[4]) {\n}\n")
+    with open(quote, "w", encoding="utf-8") as file:
+        file.write('model @quote(%x: f32[4]) -> (%y: f32[4]) {\n  %"it\'s" = Relu(%x)\n  %y = Tanh(%"it\'s")\n}\n')
+    page, head = opened(empty)
+    check("Nothing to show" in page.run("document.getElementById('costs').textContent"), "costs of a model without nodes")
+    page, head = opened(quote)
+    check("--why-not 'it'\\''s' BACKEND" in details_of(page, "it's"), "a name is not quoted")
+
+
 def large_model(path, nodes):
     """Blocks of a convolution, an activation and a sum, with another operator now and then."""
     lines = ["model @large(%x: f32[1, 8, 8, 8]) -> (%last: f32[1, 8, 8, 8]) {", "  %w = const random seed 1 : f32[8, 8, 1, 1]"]
@@ -150,6 +202,8 @@ def main():
             check(page.errors() == [], f"errors with {options}: {page.errors()}")
             section = "strategies" if "--compare" in options else "timeline"
             check(page.run(f"document.querySelectorAll('#{section} tbody tr').length") > 1, f"{section} is empty")
+
+        check_claims(browser, folder, sources, acc)
 
         model = os.path.join(folder, "large.ir")
         large_model(model, 5000)

@@ -47,8 +47,12 @@ bool write_page(const Command& command, const Candidates& candidates, const Comp
   const Report report = report_of(compilation, candidates, best.placement, &best, command.sources);
   for (const CompareRow& row : comparison.rows) {
     if (!row.plan) continue;
+    const PlacementRequest& request = command.request.placement;
+    const bool is_offered = !request.consider.empty() && row.strategy == request.consider;
+    GivenPlaces given =
+        is_offered ? given_places(request.consider, command.offered) : given_places(request.follow, candidates.written);
     input.placements.push_back(
-        {row.strategy, *row.plan, report_of_other(compilation, report, row.strategy, *row.plan)});
+        {row.strategy, *row.plan, report_of_other(compilation, report, row.strategy, *row.plan), std::move(given)});
   }
   return write_report(command.request.report, report_data(input), command.diags);
 }

@@ -55,6 +55,31 @@ bool is_package_name(const fs::path& path) {
   return path.extension() == ".collage";
 }
 
+/// Where the package or the placed model is written: without `-o`, and where nothing is run, a package. Empty: nowhere.
+fs::path output_path(const Command& command) {
+  if (!command.request.output.empty() || command.request.executes()) return command.request.output;
+  return command.compilation.file().path.stem().string() + ".collage";
+}
+
+/// Whether `page` is the placed model's file of weights, by any name that `move_weights_out` gives it.
+bool is_weights_name(const fs::path& page, const fs::path& output) {
+  return page.parent_path() == output.parent_path() && page.extension() == ".safetensors" &&
+         page.filename().string().starts_with(output.filename().string() + ".");
+}
+
+/// An error where `--report` names a file that the command writes without an option that names it. False after it.
+bool keeps_page_apart(const Command& command) {
+  const fs::path output = output_path(command);
+  if (command.request.report.empty() || output.empty()) return true;
+  std::error_code ignored;
+  const fs::path page = fs::weakly_canonical(fs::absolute(command.request.report), ignored);
+  const fs::path written = fs::weakly_canonical(fs::absolute(output), ignored);
+  const bool is_package = command.request.output.empty() && page == written;
+  if (!is_package && (is_package_name(output) || !is_weights_name(page, written))) return true;
+  return command.diags.error_at(support::Code::BadOption, "--report", "would replace `{}`, which has the {}",
+                                command.request.report, is_package ? "compiled model" : "weights of the placed model");
+}
+
 bool write_program(const Command& command, const fs::path& output, const ir::Placement& placement,
                    const Program& program) {
   const runtime::Package package{program.built.plan, program.jit, command.compilation.settings().threads,
@@ -66,8 +91,7 @@ bool write_program(const Command& command, const fs::path& output, const ir::Pla
 /// Writes the package or the placed model and `--placement-json`, and prints the summary. False after an error.
 bool write_results(Command& command, PlacedModel* placed, const Program& program) {
   const Request& request = command.request;
-  fs::path output(request.output);
-  if (output.empty() && !request.executes()) output = command.compilation.file().path.stem().string() + ".collage";
+  const fs::path output = output_path(command);
   if (is_package_name(output)) {
     if (!write_program(command, output, placed->placement, program)) return false;
     placed->report.wrote = output.string();
@@ -99,7 +123,8 @@ bool write_page(const Command& command, const Candidates& candidates, PlacedMode
                     .plan = &program.built.plan};
   placed.found.placement = std::move(placed.placement);
   const std::string name = placed.report.searched ? placed.report.strategy : "as written";
-  input.placements.push_back({name, std::move(placed.found), std::move(placed.report), true});
+  input.placements.push_back({name, std::move(placed.found), std::move(placed.report),
+                              given_places(command.request.placement.follow, candidates.written), true});
   return write_report(command.request.report, report_data(input), command.diags);
 }
 
@@ -111,6 +136,7 @@ bool save_placement(const Command& command, const ir::Placement& placement) {
 }  // namespace
 
 void compile(Command& command) {
+  if (!keeps_page_apart(command)) return;
   std::optional<Candidates> candidates = read_candidates(command);
   if (!candidates) return;
   if (command.request.emit == Emit::Candidates) {

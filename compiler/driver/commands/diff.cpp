@@ -9,8 +9,13 @@
 namespace collage::driver {
 namespace {
 
+struct Followed {
+  NamedPlacement named;
+  GivenPlaces given;
+};
+
 /// The placement that follows the file at `path`; nodes that it does not name are searched.
-std::optional<NamedPlacement> follow(Command& command, const std::string& path) {
+std::optional<Followed> follow(Command& command, const std::string& path) {
   std::optional<ir::Placement> written = read_written(command, path);
   if (!written) return std::nullopt;
   std::optional<Candidates> candidates =
@@ -18,29 +23,31 @@ std::optional<NamedPlacement> follow(Command& command, const std::string& path) 
   if (!candidates) return std::nullopt;
   std::string why;
   std::optional<FoundPlacement> plan = find_placement(command.compilation.search_input(*candidates), {}, &why);
-  if (plan) return NamedPlacement{path, std::move(*plan)};
+  if (plan) return Followed{{path, std::move(*plan)}, given_places(path, candidates->written)};
   return command.diags.error_at(support::Code::NoPlan, path, "no placement was found: {}", why);
 }
 
 /// `--report`: both placements. Other backends are told of as though no file fixed anything. False after an error.
-bool write_page(Command& command, NamedPlacement a, NamedPlacement b) {
+bool write_page(Command& command, Followed a, Followed b) {
   if (command.request.report.empty()) return true;
   Compilation& compilation = command.compilation;
   const std::optional<Candidates> candidates = compilation.find_candidates({}, nullptr, command.diags);
   if (!candidates) return false;
   const ir::Graph& graph = compilation.graph();
-  Report report = report_of(compilation, *candidates, a.plan.placement, &a.plan, command.sources);
+  const FoundPlacement& first = a.named.plan;
+  Report report = report_of(compilation, *candidates, first.placement, &first, command.sources);
   ReportInput input{.compilation = compilation,
                     .candidates = *candidates,
                     .sources = command.sources,
                     .summary = model_object(graph),
                     .placements = {},
                     .findings = command.findings,
-                    .difference = placement_diff_object(graph, a, b)};
-  for (NamedPlacement* one : {&a, &b}) {
-    one->plan.chosen.clear();  // candidates of another problem
-    Report of_one = report_of_other(compilation, report, one->name, one->plan);
-    input.placements.push_back({one->name, std::move(one->plan), std::move(of_one)});
+                    .difference = placement_diff_object(graph, a.named, b.named)};
+  for (Followed* one : {&a, &b}) {
+    NamedPlacement& named = one->named;
+    named.plan.chosen.clear();  // candidates of another problem
+    Report of_one = report_of_other(compilation, report, named.name, named.plan);
+    input.placements.push_back({named.name, std::move(named.plan), std::move(of_one), std::move(one->given)});
   }
   return write_report(command.request.report, report_data(input), command.diags);
 }
@@ -50,10 +57,12 @@ bool write_page(Command& command, NamedPlacement a, NamedPlacement b) {
 void diff_placements(Command& command) {
   const std::vector<std::string>& files = command.request.placement.diff;
   command.clock.time("compare plans", [&] {
-    std::optional<NamedPlacement> a = follow(command, files[0]);
+    std::optional<Followed> a = follow(command, files[0]);
     if (!a) return;
-    std::optional<NamedPlacement> b = follow(command, files[1]);
-    if (!b || !command.print_or_write(print_placement_diff(command.compilation.graph(), *a, *b))) return;
+    std::optional<Followed> b = follow(command, files[1]);
+    if (!b) return;
+    const std::string text = print_placement_diff(command.compilation.graph(), a->named, b->named);
+    if (!command.print_or_write(text)) return;
     write_page(command, std::move(*a), std::move(*b));
   });
 }

@@ -99,7 +99,7 @@ bool trace(const Loaded& loaded) {
     return execution::trace_model(loaded.first_inputs(), loaded.executor, command.diags);
   });
   if (!traced) return false;
-  command.findings.trace = *traced;
+  if (loaded.executor.losses().empty()) command.findings.trace = *traced;
   if (request.prints) command.print(execution::print(*traced));
   return execution::write_trace(request, *traced, command.diags);
 }
@@ -117,7 +117,7 @@ bool bench(const Loaded& loaded) {
                              command.compilation.listener(), command.diags);
   if (!report) return false;
   command.print(execution::print(*report));
-  command.findings.bench = *report;
+  if (loaded.executor.losses().empty()) command.findings.bench = *report;
   const Settings& settings = command.compilation.settings();
   return request.json.empty() ||
          write_file(request.json, to_json(*report, loaded.graph.name, settings.strategy, settings.threads),
@@ -163,6 +163,7 @@ std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& 
   Loaded loaded{command,   command.compilation.graph(),          placement, program,
                 *executor, ports_of(command.compilation.graph())};
   work(loaded);
+  for (const runtime::DeviceLoss& loss : executor->losses()) command.findings.lost.push_back(loss.text());
   return std::move(loaded.checked);
 }
 

@@ -51,6 +51,10 @@ ordered_json shown_placement(const ReportInput& input, const ShownPlacement& sho
   if (!shown.is_in_summary) {
     json["placement"] = placement_object(input.compilation.graph(), shown.found.placement, shown.report);
   }
+  if (!shown.given.nodes.empty()) {
+    json["given"] = {{"by", shown.given.by}, {"nodes", ordered_json::array()}};
+    for (ir::NodeId node : shown.given.nodes) json["given"]["nodes"].push_back(node.slot());
+  }
   json.update(placement_data(explained));
   return json;
 }
@@ -83,6 +87,14 @@ void add_times(const ReportInput& input, ordered_json& json) {
 
 }  // namespace
 
+GivenPlaces given_places(const std::string& file, const ir::Placement& written) {
+  GivenPlaces given{file.empty() ? "the model" : "the placement file " + file};
+  for (const ir::Partition& partition : written.partitions) {
+    given.nodes.insert(given.nodes.end(), partition.nodes.begin(), partition.nodes.end());
+  }
+  return given;
+}
+
 ordered_json report_data(const ReportInput& input) {
   const Report& report = input.placements.front().report;
   ordered_json json;
@@ -97,6 +109,7 @@ ordered_json report_data(const ReportInput& input) {
   json["search"] = search_data(input.findings.search, report);
   add_times(input, json);
   if (input.findings.bench) json["bench"] = execution::times_json(*input.findings.bench);
+  if (!input.findings.lost.empty()) json["lost"] = input.findings.lost;
   if (input.difference) json["difference"] = *input.difference;
   return json;
 }

@@ -144,6 +144,8 @@ class Parser {
   std::string wrong_combination() const {
     for (const OptionRow& row : option_table()) {
       if (!is_given(name_of(row))) continue;
+      if (row.files == Files::Written && names_no_file(row))
+        return fmt::format("{} needs the name of a file", name_of(row));
       for (std::string_view other : row.stopped_by) {
         if (stops(other)) return fmt::format("{} stops before {}", other, name_of(row));
       }
@@ -157,6 +159,12 @@ class Parser {
     if (parsed_.options.emit == driver::Emit::Onnx && parsed_.options.output.empty())
       return "--emit=onnx writes a binary file: name it by `-o FILE.onnx`";
     return overwritten_files();
+  }
+
+  /// `--report ''`
+  bool names_no_file(const OptionRow& row) const {
+    const std::vector<std::string> paths = paths_of(row, parsed_.options);
+    return std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return path.empty(); });
   }
 
   std::string overwritten_files() const {

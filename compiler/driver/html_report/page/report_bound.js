@@ -29,17 +29,20 @@
 
   report.drawBound = section => {
     const { data } = report;
-    const { objective, search } = report.placements[0].json;
-    const outcome = data.summary.search ? data.summary.search.outcome : "";
+    const { given, json: { objective, search } } = report.placements[0];
+    const outcome = data.summary.search && !given ? data.summary.search.outcome : "";
     const rows = [["Objective", objective.name], ["Value", report.cost(objective.value)]];
-    if (objective.bound > 0) rows.push(["Bound", report.cost(objective.bound)]);
-    if (objective.gap !== null) rows.push(["Gap", objective.optimal ? "none: proven to be the best" : report.percent(objective.gap)]);
+    const { isBest, gap } = report.proofOf(report.placements[0]);
+    if (given) rows.push(["Given", `${report.count(given.nodes.size, "node")} by ${given.by}: nothing is proven of other places`]);
+    else if (objective.bound > 0) rows.push(["Bound", report.cost(objective.bound)]);
+    if (isBest) rows.push(["Gap", "none: proven to be the best"]);
+    else if (gap !== undefined) rows.push(["Gap", report.percent(gap)]);
     if (outcome) rows.push(["Outcome", outcome + (data.summary.search.known ? ", of an earlier compilation" : "")]);
     rows.push(["States", search.states.toLocaleString("en")], ["Time", report.seconds(search.seconds)]);
     const { candidates } = report.placements[0].json;
     rows.push(["Candidates", `${candidates.total.toLocaleString("en")}, ${candidates.distinct.toLocaleString("en")} of them distinct`]);
     section.append(report.table("Search", ["", ""], rows));
-    if (data.search.length > 1) drawSteps(section, data.search);
+    if (data.search.length > 1 && !given) drawSteps(section, data.search);
     for (const [title, list, text] of [
       ["Simpler strategies", data.summary.baselines, one => [one.strategy, report.cost(one.predicted)]],
       ["Limits that cost", data.summary.limits, one => [one.limit, `${report.cost(one.gain)} less without it`]]]) {

@@ -31,6 +31,10 @@
   }
 
   function drawMap(section, placement) {
+    if (placement.partitions.length + placement.json.conversions.length === 0) {
+      section.append(element("p", {}, "Nothing to show: the model has no operators."));
+      return;
+    }
     const width = report.widthOf(section), height = 380;
     const root = d3.treemap().size([width, height]).paddingTop(18).paddingInner(1).round(true)(hierarchyOf(placement));
     const svg = report.figure(section, width, height, "Predicted costs by backend and partition; the tables below have the same");

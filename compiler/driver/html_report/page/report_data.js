@@ -25,8 +25,16 @@ report.data = JSON.parse(document.getElementById("data").textContent);
       conversions.get(conversion.value).push(conversion);
     }
     const byName = new Map(partitions.map(partition => [partition.id, partition]));
-    return { name: shown.name, json, partitions, ofNode, conversions, byName, blocks: shown.blocks };
+    const given = shown.given && { by: shown.given.by, nodes: new Set(shown.given.nodes) };
+    return { name: shown.name, json, given, partitions, ofNode, conversions, byName, blocks: shown.blocks };
   }
+
+  /// What the search proved of a placement: {isBest, gap}. Nothing where places were given: its bound is that of the rest.
+  report.proofOf = ({ json: { objective }, given }) => {
+    if (given) return {};
+    if (objective.optimal) return { isBest: true };
+    return objective.gap !== null && objective.bound > 0 ? { gap: objective.gap } : {};
+  };
 
   report.nodes = data.graph.nodes;
   report.values = data.graph.values;

@@ -7,8 +7,10 @@
   const pane = document.getElementById("details");
   const { choices } = report.data;
 
+  const isFilled = row => row && row[1] !== undefined && row[1] !== "" && !(Array.isArray(row[1]) && row[1].length === 0);
+
   function facts(rows) {
-    return element("table", {}, element("tbody", {}, rows.filter(row => row && row[1] !== undefined && row[1] !== "").map(row =>
+    return element("table", {}, element("tbody", {}, rows.filter(isFilled).map(row =>
       element("tr", {}, element("th", { scope: "row" }, row[0]), element("td", {}, ...row.slice(1).flat())))));
   }
 
@@ -44,31 +46,49 @@
     return shown;
   }
 
-  /// Why the search has it here, in one sentence: what was proven.
-  function whyHere(placement) {
-    const { json } = placement;
-    if (report.data.about.sums_times && json.objective.optimal) {
-      return "Proven: no placement within the rules and limits costs less than this one, wherever this runs.";
+  /// Why these nodes are here, in one sentence: who gave the place, or what was proven.
+  function whyHere(placement, nodes) {
+    const { given, json } = placement;
+    if (given && nodes.some(node => given.nodes.has(node))) return `It runs here as ${given.by} has it.`;
+    if (given) return `The search has it here, with the other places as ${given.by} has them.`;
+    const { isBest, gap } = report.proofOf(placement);
+    if (isBest) {
+      const better = report.data.about.sums_times ? "costs less" : `is better for ${json.objective.name}`;
+      return `Proven: no placement within the rules and limits ${better}, wherever this runs.`;
     }
-    if (json.objective.gap !== null && json.objective.bound > 0) {
-      return `The search has it here in the best placement that it found, which is at most ${report.percent(json.objective.gap)} `
+    if (gap !== undefined) {
+      return `The search has it here in the best placement that it found, which is at most ${report.percent(gap)} `
         + "above what is possible.";
     }
     return `The strategy “${json.strategy}” has it here; it proves nothing about other places.`;
   }
 
-  /// How the node alone compares on the backends that can run it.
+  /// What keeps the node from other backends that its rules let run it: `acc: it is pinned to …`.
+  function kept(node) {
+    const kNotAllowed = "not allowed: ";
+    return choices.backends.map((backend, index) => [backend, choices.reasons[choices.nodes[node][index]]])
+      .filter(([, reason]) => reason && reason.startsWith(kNotAllowed))
+      .map(([backend, reason]) => `${backend}: ${reason.slice(kNotAllowed.length)}`);
+  }
+
+  /// How the node alone compares on the backends that can run it. A cost that is only a bound is not compared.
   function besides(placement, node) {
     const home = placement.partitions[placement.ofNode[node]].backend;
     const offers = choices.backends.map((backend, index) => ({ backend, choice: choices.nodes[node][index] }))
       .filter(offer => typeof offer.choice !== "number");
     const here = offers.find(offer => offer.backend === home);
-    if (here && offers.length === 1) return "No other backend can run it.";
+    if (here && offers.length === 1) {
+      const reasons = kept(node);
+      return reasons.length ? `Nothing else is allowed to run it here: ${reasons.join("; ")}.` : "No other backend can run it.";
+    }
+    const isBound = offer => offer.choice[3] === 1;
     const alone = offers.filter(offer => offer.choice[1] === 1).sort((a, b) => a.choice[0] - b.choice[0]);
-    if (!alone.includes(here)) return "";
-    const [least] = alone;
+    if (!report.data.about.sums_times || !alone.includes(here) || isBound(here)) return "";
+    const cheaper = alone.filter(offer => offer.choice[0] < here.choice[0]);
+    const least = cheaper.find(offer => !isBound(offer));
     const costs = offer => report.seconds(offer.choice[0]);
-    if (least.choice[0] >= here.choice[0]) return `Alone it costs nowhere less: ${costs(here)}.`;
+    if (cheaper.length === 0) return `Alone it costs nowhere less: ${costs(here)}.`;
+    if (!least || !report.proofOf(placement).isBest) return "";
     return `Alone it costs less on ${least.backend}, ${costs(least)} against ${costs(here)}: copies to and from there, and the nodes `
       + "that run with it here, decide.";
   }
@@ -133,13 +153,19 @@
       element("h3", {}, "Here"),
       ofPartition(placement, partition),
       element("h3", {}, "Why here"),
-      element("p", {}, whyHere(placement)),
+      element("p", {}, whyHere(placement, [index])),
       element("p", {}, besides(placement, index)),
       element("h3", {}, "On each backend"),
       alternatives(placement, index),
       element("p", { class: "note" }, "Costs of the smallest candidate there, without the copies to it. ",
-        element("code", {}, `--why-not '${node.name}' BACKEND`), " says what the whole placement would cost."),
+        report.data.about.sums_times && !placement.given ? [element("code", {}, `--why-not ${quoted(node.name)} BACKEND`),
+          " says what the whole placement would cost."] : ""),
     ];
+  }
+
+  /// One word of a shell.
+  function quoted(text) {
+    return `'${text.replace(/'/g, "'\\''")}'`;
   }
 
   function nodeList(partition) {
@@ -169,7 +195,7 @@
       else if (item.partition.nodes.length === 1) made = ofNode(placement, item.partition.nodes[0]);
       else {
         made = [element("h3", {}, `Partition ${item.partition.id}`), ofPartition(placement, item.partition), element("h3", {}, "Why here"),
-          element("p", {}, whyHere(placement)), nodeList(item.partition)];
+          element("p", {}, whyHere(placement, item.partition.nodes)), nodeList(item.partition)];
       }
       pane.replaceChildren(...made);
       pane.scrollTop = 0;

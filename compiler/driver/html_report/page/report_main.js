@@ -7,13 +7,16 @@
   const [placement] = report.placements;
 
   function drawHead() {
-    const { objective } = placement.json;
+    const { given, json: { objective } } = placement;
     document.getElementById("title").textContent = data.summary.model.name;
-    const proof = objective.optimal ? ", proven to be the best" : objective.gap !== null && objective.bound > 0
-      ? `, at most ${report.percent(objective.gap)} above the best` : "";
+    const { isBest, gap } = report.proofOf(placement);
+    let proof = "";
+    if (given) proof = `, ${given.nodes.size < report.nodes.length ? "in part " : ""}as ${given.by} has it`;
+    else if (isBest) proof = ", proven to be the best";
+    else if (gap !== undefined) proof = `, at most ${report.percent(gap)} above the best`;
     const used = new Set(placement.partitions.map(partition => partition.backend));
     document.getElementById("headline").textContent = `${objective.name} ${report.cost(objective.value)} predicted${proof}; `
-      + `${report.count(placement.partitions.length, "partition")} on ${[...used].join(", ")}, ${
+      + `${report.count(placement.partitions.length, "partition")} on ${[...used].join(", ") || "no backend"}, ${
         report.count(placement.json.conversions.length, "conversion")}`;
   }
 

@@ -59,10 +59,10 @@
     return shown;
   }
 
-  function headline({ timeline, bench }) {
+  function headline({ timeline, bench, lost }) {
     const parts = [`Predicted ${report.seconds(timeline.predicted_s)}`];
     if (timeline.actual_s !== undefined) parts.push(`measured in one run ${report.seconds(timeline.actual_s)}`);
-    else parts.push("with --bench or --trace the times of a run stand beside it");
+    else if (!lost) parts.push("with --bench or --trace the times of a run stand beside it");
     if (bench) {
       parts.push(`--bench: median ${report.seconds(bench.median_s)}, least ${report.seconds(bench.least_s)} of `
         + report.count(bench.runs_s.length, "run"));
@@ -138,6 +138,10 @@
     const { timeline } = report.data;
     if (!timeline) return false;
     section.append(headline(report.data));
+    for (const text of report.data.lost || []) {
+      section.append(element("p", {}, element("strong", {}, "Lost in a run: "), `${text}. Times measured from then on are those of `
+        + "another placement and are not shown."));
+    }
     drawRows(section, rowsOf(timeline), Math.max(timeline.predicted_s, timeline.actual_s || 0) || 1, timeline.steps.length);
     section.append(element("p", { class: "hint" }, "Ctrl or Shift and the wheel zoom, dragging moves; a click leads to the graph."),
       element("details", {}, element("summary", {}, "The longest steps"), longestSteps(timeline)));

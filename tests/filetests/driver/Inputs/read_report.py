@@ -50,7 +50,9 @@ for shown in data["placements"]:
             check(abs(parts - partition["cost_s"]) < 1e-12, f"{partition['id']} is not the sum of its parts")
     total = sum(one["cost_s"] for one in placement["partitions"] + placement["conversions"])
     check(abs(total - placement["cost"]["predicted_s"]) < 1e-9, "costs do not add up")
-    print(f"placement {shown['name']}: {len(placement['partitions'])} partitions")
+    given = shown.get("given")
+    print(f"placement {shown['name']}: {len(placement['partitions'])} partitions"
+          + (f", {len(given['nodes'])} nodes given by {given['by']}" if given else ""))
 
 choices = data["choices"]
 for node, row, instead in zip(nodes, choices["nodes"], choices.get("instead", [[]] * len(nodes))):
@@ -73,5 +75,7 @@ if "timeline" in data:
         check(max(one[1] for one in space["live"]) == space["most"], "memory")
 if "bench" in data:
     print(f"bench of {len(data['bench']['runs_s'])} runs")
+for text in data.get("lost", []):
+    print(f"lost: {text}")
 if "difference" in data:
     print(f"{len(data['difference']['moved'])} moved")

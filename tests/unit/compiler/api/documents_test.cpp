@@ -144,6 +144,89 @@ TEST_F(Documents, ComparesStrategies) {
   EXPECT_EQ(collage_compare_json(nullptr, 0), nullptr);
 }
 
+TEST_F(Documents, ComparesByMeasuredCosts) {
+  compiler_.file("measured.rules", R"(rules 1
+backend host {
+  runtime host_jit
+  rule conv {
+    match c = Conv(x, w)
+    cost measured
+  }
+  rule conv_tanh {
+    match t = Tanh(Conv(x, w))
+    cost measured
+  }
+  rule tanh {
+    match t = Tanh(x)
+    cost measured
+  }
+}
+)");
+  compiler_.file("<model>", R"(model @measured(%x: f32[1, 16, 8, 8]) -> (%y: f32[1, 16, 8, 8]) {
+  %w = const random seed 1 : f32[16, 16, 3, 3]
+  %c = Conv(%x, %w) {pads = [1, 1, 1, 1]}
+  %y = Tanh(%c)
+}
+)");
+  compiler_.rules({"measured.rules"});
+  compiler_.set("costs", "measured").set("threads", "1");
+  const collage::Placement placement = compiler_.load("<model>").place();
+  const json before = json::parse(placement.json())["candidates"];
+  const json compared = json::parse(placement.compare_json())["compare"];
+  EXPECT_EQ(compared["strategies"][0]["strategy"], "optimal");
+  // What was not needed for the proof is measured for the comparison; the placement's own figures show it.
+  const json after = json::parse(placement.json())["candidates"];
+  EXPECT_EQ(after["measured"].get<size_t>(), before["measured"].get<size_t>() + before["not_needed"].get<size_t>());
+}
+
+TEST_F(Documents, PathsOfRulesThatAreNull) {
+  collage_compiler* compiler = collage_compiler_create(COLLAGE_ABI_VERSION);
+  EXPECT_NE(collage_compiler_rules(compiler, nullptr, 2), 0);
+  const char* paths[] = {nullptr};
+  EXPECT_NE(collage_compiler_rules(compiler, paths, 1), 0);
+  ASSERT_EQ(collage_diagnostic_count(compiler), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    collage_diagnostic diagnostic;
+    ASSERT_EQ(collage_diagnostic_get(compiler, i, &diagnostic), 0);
+    EXPECT_STREQ(diagnostic.message, "a path is NULL");
+    EXPECT_STREQ(diagnostic.file, "rules");
+  }
+  EXPECT_EQ(collage_compiler_rules(compiler, nullptr, 0), 0);
+  collage_compiler_free(compiler);
+}
+
+TEST_F(Documents, PortsWithoutElementsNeedNoBuffer) {
+  compiler_.file("<model>", "model @m(%x: f32[0, 3]) -> (%y: f32[0, 3]) {\n  %y = Relu(%x)\n}\n");
+  const collage::Executable executable = compiler_.load("<model>").place().build();
+  ASSERT_EQ(executable.input(0).bytes, 0u);
+  collage::Session session(executable);
+  session.run({nullptr}, {nullptr});
+  compiler_.file("<other>", "model @m(%x: f32[1, 3]) -> (%y: f32[1, 3]) {\n  %y = Relu(%x)\n}\n");
+  collage::Session other(compiler_.load("<other>").place().build());
+  EXPECT_THROW(other.run({nullptr}, {nullptr}), collage::Error);
+}
+
+TEST_F(Documents, ErrorsAreCutBetweenCharacters) {
+  for (const std::string& before : {std::string(), std::string("x")}) {
+    std::string path = before;
+    for (int i = 0; i < 40; ++i) path += "\u00e9";  // two bytes
+    for (size_t size = 2; size < 40; ++size) {
+      std::string error(size, '?');
+      ASSERT_EQ(collage_executable_load(path.c_str(), error.data(), size), nullptr);
+      error.resize(error.find('\0'));
+      const std::string whole = "'" + path;
+      EXPECT_EQ(error, whole.substr(0, error.size()));
+      EXPECT_NE(static_cast<unsigned char>(whole[error.size()]) & 0xC0, 0x80) << size;
+      EXPECT_GE(error.size() + 2, size);
+    }
+  }
+  // Bytes that are not UTF-8 are cut anywhere.
+  std::string error(10, '?');
+  const std::string path(40, '\x80');
+  EXPECT_EQ(collage_executable_load(path.c_str(), error.data(), error.size()), nullptr);
+  EXPECT_EQ(error, "'" + std::string(8, '\x80') + std::string(1, '\0'));
+}
+
 TEST_F(Documents, ProfilesExecutablesAndPackages) {
   const collage::Executable built = compiler_.load(kDigits).place().build();
   const std::string path = (std::filesystem::path(::testing::TempDir()) / "collage_profile.collage").string();

@@ -690,6 +690,19 @@ TEST_F(ImportTest, FlagsAreReducedSinceOpset20) {
   EXPECT_EQ(run(*imported), (std::vector<float>{0, 1}));
 }
 
+// Found by fuzzing: an operand that is absent has the same name.
+TEST_F(ImportTest, InitializersWithoutANameAreIgnored) {
+  input("x", {2});
+  floats("", {2}, {5, 5});
+  *graph().add_sparse_initializer()->mutable_values() = graph().initializer(0);
+  floats("most", {}, {1});
+  node("Clip", {"x", "", "most"}, {"y"});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{1, 1}));
+}
+
 TEST_F(ImportTest, AmongNoFlagsNoneIsSetAndAllAre) {
   set_opset(20);
   input("x", {2, 0});

@@ -43,7 +43,7 @@ class ReportOfDigits : public ::testing::Test {
                       .summary = summary_object(compilation_->graph(), found_->placement, report),
                       .placements = {},
                       .findings = findings_};
-    input.placements.push_back({"optimal", *found_, std::move(report), true});
+    input.placements.push_back({"optimal", *found_, std::move(report), given_, true});
     return report_data(input);
   }
 
@@ -53,6 +53,7 @@ class ReportOfDigits : public ::testing::Test {
   std::optional<Candidates> candidates_;
   std::optional<FoundPlacement> found_;
   Findings findings_;
+  GivenPlaces given_;
 };
 
 TEST_F(ReportOfDigits, HasEveryNodeInOnePartition) {
@@ -137,6 +138,26 @@ TEST_F(ReportOfDigits, TheSearchEndsAtItsBoundAndTheTimelineAtThePrediction) {
   EXPECT_NEAR(json["timeline"]["predicted_s"].get<double>(), predicted, 1e-9);
   EXPECT_FALSE(json["timeline"].contains("actual_s"));
   EXPECT_FALSE(json["memory"].empty());
+}
+
+TEST_F(ReportOfDigits, PlacesThatAFileGaveAreNamed) {
+  EXPECT_FALSE(data()["placements"][0].contains("given"));
+  ir::Placement written;
+  written.partitions = {found_->placement.partitions.front()};
+  given_ = given_places("a.plan", written);
+  const ordered_json given = data()["placements"][0]["given"];
+  EXPECT_EQ(given["by"], "the placement file a.plan");
+  ASSERT_EQ(given["nodes"].size(), written.partitions[0].nodes.size());
+  EXPECT_EQ(given["nodes"][0].get<size_t>(), written.partitions[0].nodes[0].slot());
+  EXPECT_EQ(given_places("", written).by, "the model");
+}
+
+TEST_F(ReportOfDigits, ALostDeviceIsTold) {
+  EXPECT_FALSE(data().contains("lost"));
+  findings_.lost = {"device npu[0] was lost in step 7"};
+  const ordered_json lost = data()["lost"];
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0], "device npu[0] was lost in step 7");
 }
 
 }  // namespace
