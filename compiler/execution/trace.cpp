@@ -131,6 +131,17 @@ void add_memory(const Plan& plan, const std::vector<Slot>& slots, Trace* trace) 
 
 }  // namespace
 
+const char* name_of(TraceKind kind) {
+  switch (kind) {
+    case TraceKind::Kernels: return "kernels";
+    case TraceKind::Library: return "library";
+    case TraceKind::Launch: return "launch";
+    case TraceKind::Copy: return "copy";
+    case TraceKind::Conversion: return "conversion";
+  }
+  return "";
+}
+
 Duration Trace::in_turn() const {
   Duration sum;
   for (const TraceStep& step : steps) sum += step.actual.finish - step.actual.start;

@@ -18,6 +18,8 @@
 namespace collage::execution {
 
 enum class TraceKind { Kernels, Library, Launch, Copy, Conversion };
+/// `kernels`, `library`, …
+const char* name_of(TraceKind kind);
 
 struct TraceStep {
   TraceKind kind = TraceKind::Kernels;

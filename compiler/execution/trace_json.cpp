@@ -20,17 +20,6 @@ using runtime::Slot;
 constexpr int kPredicted = 1;  // processes of the trace
 constexpr int kActual = 2;
 
-const char* category(TraceKind kind) {
-  switch (kind) {
-    case TraceKind::Kernels: return "kernels";
-    case TraceKind::Library: return "library";
-    case TraceKind::Launch: return "launch";
-    case TraceKind::Copy: return "copy";
-    case TraceKind::Conversion: return "conversion";
-  }
-  return "";
-}
-
 double microseconds(Duration time) {
   return static_cast<double>(time.ps()) / 1e6;
 }
@@ -102,7 +91,7 @@ class TraceWriter {
                          {"ts", microseconds(slot.start)},
                          {"dur", microseconds(slot.finish - slot.start)},
                          {"name", name},
-                         {"cat", category(step.kind)},
+                         {"cat", name_of(step.kind)},
                          {"args", arguments(index)}});
     }
   }

@@ -14,13 +14,6 @@ bool is_triangle(const ir::Node& node) {
   return node.op->name == "Trilu";
 }
 
-/// Of OneHot, in the result.
-size_t one_hot_axis(const ir::Graph& graph, const ir::Node& node) {
-  const auto rank = static_cast<int64_t>(graph.value(node.outputs[0]).type.shape.size());
-  const int64_t axis = node.attrs.get_int("axis", -1);
-  return static_cast<size_t>(axis < 0 ? axis + rank : axis);
-}
-
 /// Column less row on the diagonal. One far from the matrix is moved to its corner.
 int64_t diagonal_of(const ir::Graph& graph, const ir::Node& node) {
   if (node.inputs.size() < 2 || !node.inputs[1].is_valid()) return 0;
@@ -44,6 +37,12 @@ Expr lane_numbers(Nest& nest, const LanePlace& place, int lanes) {
 }
 
 }  // namespace
+
+size_t one_hot_axis(const ir::Graph& graph, const ir::Node& node) {
+  const auto rank = static_cast<int64_t>(graph.value(node.outputs[0]).type.shape.size());
+  const int64_t axis = node.attrs.get_int("axis", -1);
+  return static_cast<size_t>(axis < 0 ? axis + rank : axis);
+}
 
 bool takes_by_place(const ir::Graph& graph, ir::NodeId id) {
   using ir::DType;

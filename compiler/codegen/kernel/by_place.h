@@ -19,6 +19,9 @@ bool takes_by_place(const ir::Graph& graph, ir::NodeId node);
 /// One inner dimension is enough.
 bool has_places(const ir::Graph& graph, ir::NodeId node, const IterationSpace& space);
 
+/// The axis of a OneHot in its result.
+size_t one_hot_axis(const ir::Graph& graph, const ir::Node& node);
+
 /// Of Trilu. `places` are of lanes as many as the nest has.
 Expr vector_triangle(Nest& nest, const ir::Graph& graph, const ir::Node& node, const Expr& x, const LanePlaces& places);
 

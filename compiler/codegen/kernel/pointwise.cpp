@@ -437,9 +437,7 @@ ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t 
   const ir::Node& node = graph.node(id);
   ir::Shape shape = graph.value(node.inputs[i]).type.shape;
   if (i == 0 && node.op->name == "OneHot") {
-    const auto rank = static_cast<int64_t>(shape.size() + 1);
-    const int64_t axis = node.attrs.get_int("axis", -1);
-    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis < 0 ? axis + rank : axis), 1);
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(one_hot_axis(graph, node)), 1);
     return shape;
   }
   if (i > 0 && scales_along_axis(node)) {

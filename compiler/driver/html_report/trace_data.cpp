@@ -6,27 +6,15 @@
 namespace collage::driver {
 namespace {
 
-using execution::TraceKind;
 using execution::TraceStep;
 using nlohmann::ordered_json;
-
-const char* kind_name(TraceKind kind) {
-  switch (kind) {
-    case TraceKind::Kernels: return "kernels";
-    case TraceKind::Library: return "library";
-    case TraceKind::Launch: return "launch";
-    case TraceKind::Copy: return "copy";
-    case TraceKind::Conversion: return "conversion";
-  }
-  return "";
-}
 
 ordered_json slot_data(const runtime::Slot& slot) {
   return {slot.start.seconds(), slot.finish.seconds()};
 }
 
 ordered_json step_data(const execution::Trace& trace, const TraceStep& step, bool has_run) {
-  ordered_json json = {{"kind", kind_name(step.kind)}, {"name", step.name}};
+  ordered_json json = {{"kind", execution::name_of(step.kind)}, {"name", step.name}};
   if (step.moves()) {
     json["from"] = step.from;
     json["to"] = step.to;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler/codegen/jit.h"
+#include "compiler/codegen/lower/has_code.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/infer.h"
 #include "compiler/ir/op_def.h"
@@ -365,19 +366,47 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   return stats;
 }
 
-/// A JIT; `make` replaces it by one for another number of threads, or one that keeps its text.
+/// A JIT; `make` replaces it by one for another number of threads, one that keeps its text, or one for another processor.
 class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override { make(1); }
-  void make(int threads, bool keep_text = false) {
+  void make(int threads, bool keep_text = false, const std::string& cpu = "") {
     codegen::JitOptions options;
     options.threads = threads;
     options.keep_text = keep_text;
+    options.cpu = cpu;
     auto jit = codegen::Jit::create(options);
     ASSERT_TRUE(jit.is_ok()) << jit.message();
     jit_ = std::move(*jit);
   }
   std::unique_ptr<codegen::Jit> jit_;
 };
+
+/// The same for the processor that the parameter names; empty: this one.
+class IsaTest : public KernelTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override { make(1, false, GetParam()); }
+
+  /// So many kernels, and code for every operator.
+  void expect_compiled(Model& model, int kernels = 1, double tolerance = 0, float low = -1, float high = 1) {
+    const RunStats stats = check(model, *jit_, tolerance, low, high);
+    EXPECT_EQ(stats.kernels, kernels);
+    EXPECT_EQ(stats.references, 0);
+    for (ir::NodeId node : model.graph.node_ids()) EXPECT_TRUE(codegen::has_code(model.graph, node));
+  }
+
+  /// Its one operator has no code.
+  void expect_reference(Model& model) {
+    const RunStats stats = check(model, *jit_, 0);
+    EXPECT_EQ(stats.kernels, 0);
+    EXPECT_EQ(stats.references, 1);
+    EXPECT_FALSE(codegen::has_code(model.graph, model.graph.node_ids()[0]));
+  }
+};
+
+/// A number from `low` to `high`.
+inline int64_t pick(Model& model, int64_t low, int64_t high) {
+  return low + static_cast<int64_t>(model.random()() % static_cast<unsigned>(high - low + 1));
+}
 
 }  // namespace collage::codegen_test

@@ -63,50 +63,45 @@ TEST(CostFiles, ReadBack) {
   }
 }
 
+void expect_refused(const std::string& text, const std::string& where, const std::string& why) {
+  const Read result = read(text);
+  EXPECT_FALSE(result.rows) << why;
+  EXPECT_NE(result.errors.find(where), std::string::npos) << where << " is not in\n" << result.errors;
+  EXPECT_NE(result.errors.find(why), std::string::npos) << why << " is not in\n" << result.errors;
+}
+
 TEST(CostFiles, WrongOnesAreRefusedAtTheirPlace) {
   const std::string csv = to_csv(some_rows()), json = to_json(some_rows());
-  const auto expect = [](const std::string& text, const std::string& where, const std::string& why) {
-    const Read result = read(text);
-    EXPECT_FALSE(result.rows) << why;
-    EXPECT_NE(result.errors.find(where), std::string::npos) << where << " is not in\n" << result.errors;
-    EXPECT_NE(result.errors.find(why), std::string::npos) << why << " is not in\n" << result.errors;
-  };
-  expect(with(csv, ",41,", ",-41,"), "costs:2:1", "impossible cost -41ps");
-  expect(with(csv, ",41,", ",much,"), "costs:10:3", "`much` is no whole number of 64 bits for cost_ps");
-  expect(with(csv, ",41,", ",4.5,"), "costs:10:3", "`4.5` is no whole number");
-  expect(with(csv, "cost_ps", "price"), "costs:1:23", "unknown column `price`");
-  expect(with(csv, ",spread_ps", ""), "costs:1:1", "8 columns, need 9");
-  expect(csv + "a,b\n", "a,b", "2 fields, need 9");
-  expect(with(json, ":41,", ":-41,"), "costs:2:", "impossible cost -41ps");
-  expect(with(json, ":41,", ":\"41\","), "costs:2:", "`\"41\"` is no whole number of 64 bits for cost_ps");
-  expect(with(csv, ",41,", ",9223372036854775808,"), "costs:10:3", "is no whole number of 64 bits");
-  expect(with(csv, "spread_ps", "cost_ps"), "costs:1:31", "column `cost_ps` is named twice");
-  expect(with(json, ":41,", ":9223372036854775808,"), "costs:2:", "is no whole number of 64 bits");
-  expect(with(json, ":41,", ":[[41]],"), "costs:2:", "an array is no whole number of 64 bits");
-  expect(with(csv, "1700000000", "-1"), "costs:2:1", "impossible date -1");
-  expect(with(json, ":41,", ":4e1,"), "costs:2:", "is no whole number");
-  expect(with(json, "\"runs\":5,", ""), "costs:2:1", "a cost without `runs`");
-  expect(with(json, "]}", "]"), "costs:", "this is no JSON");
-  expect("{}", "costs:1:1", "no file of costs");
-  expect("", "costs:1:1", "0 columns, need 9");
+  expect_refused(with(csv, ",41,", ",-41,"), "costs:2:1", "impossible cost -41ps");
+  expect_refused(with(csv, ",41,", ",much,"), "costs:10:3", "`much` is no whole number of 64 bits for cost_ps");
+  expect_refused(with(csv, ",41,", ",4.5,"), "costs:10:3", "`4.5` is no whole number");
+  expect_refused(with(csv, "cost_ps", "price"), "costs:1:23", "unknown column `price`");
+  expect_refused(with(csv, ",spread_ps", ""), "costs:1:1", "8 columns, need 9");
+  expect_refused(csv + "a,b\n", "a,b", "2 fields, need 9");
+  expect_refused(with(json, ":41,", ":-41,"), "costs:2:", "impossible cost -41ps");
+  expect_refused(with(json, ":41,", ":\"41\","), "costs:2:", "`\"41\"` is no whole number of 64 bits for cost_ps");
+  expect_refused(with(csv, ",41,", ",9223372036854775808,"), "costs:10:3", "is no whole number of 64 bits");
+  expect_refused(with(csv, "spread_ps", "cost_ps"), "costs:1:31", "column `cost_ps` is named twice");
+  expect_refused(with(json, ":41,", ":9223372036854775808,"), "costs:2:", "is no whole number of 64 bits");
+  expect_refused(with(json, ":41,", ":[[41]],"), "costs:2:", "an array is no whole number of 64 bits");
+  expect_refused(with(csv, "1700000000", "-1"), "costs:2:1", "impossible date -1");
+  expect_refused(with(json, ":41,", ":4e1,"), "costs:2:", "is no whole number");
+  expect_refused(with(json, "\"runs\":5,", ""), "costs:2:1", "a cost without `runs`");
+  expect_refused(with(json, "]}", "]"), "costs:", "this is no JSON");
+  expect_refused("{}", "costs:1:1", "no file of costs");
+  expect_refused("", "costs:1:1", "0 columns, need 9");
 }
 
 TEST(CostFiles, TextsThatWouldComeBackDifferentAreRefused) {
   const std::string csv = to_csv(some_rows()), json = to_json(some_rows());
-  const auto expect = [](const std::string& text, const std::string& where, const std::string& why) {
-    const Read result = read(text);
-    EXPECT_FALSE(result.rows) << why;
-    EXPECT_NE(result.errors.find(where), std::string::npos) << where << " is not in\n" << result.errors;
-    EXPECT_NE(result.errors.find(why), std::string::npos) << why << " is not in\n" << result.errors;
-  };
-  expect(with(csv, "collage 0.1.0", "l\x98\x91"), "costs:2:1", "environment is not UTF-8: byte 0x98");
-  expect(with(csv, "note", "n\xe9"), "costs:5:45", "candidate is not UTF-8: byte 0xe9");
-  expect(with(csv, "it broke", "it \xc0\xaf"), "costs:12:18", "failure is not UTF-8: byte 0xc0");
-  expect(with(csv, "busy", "\xed\xa0\x80"), "costs:", "disturbance is not UTF-8: byte 0xed");
-  expect(with(csv, "it broke", std::string(1, '\0')), "costs:12:18", "failure holds a byte that is zero");
-  expect(with(json, "it broke", "it \xc0\xaf"), "costs:3:", "this is no JSON");
-  expect(with(json, "it broke", "it \\ud800"), "costs:3:", "this is no JSON");
-  expect(with(json, "it broke", "it \\u0000"), "costs:3:", "failure holds a byte that is zero");
+  expect_refused(with(csv, "collage 0.1.0", "l\x98\x91"), "costs:2:1", "environment is not UTF-8: byte 0x98");
+  expect_refused(with(csv, "note", "n\xe9"), "costs:5:45", "candidate is not UTF-8: byte 0xe9");
+  expect_refused(with(csv, "it broke", "it \xc0\xaf"), "costs:12:18", "failure is not UTF-8: byte 0xc0");
+  expect_refused(with(csv, "busy", "\xed\xa0\x80"), "costs:", "disturbance is not UTF-8: byte 0xed");
+  expect_refused(with(csv, "it broke", std::string(1, '\0')), "costs:12:18", "failure holds a byte that is zero");
+  expect_refused(with(json, "it broke", "it \xc0\xaf"), "costs:3:", "this is no JSON");
+  expect_refused(with(json, "it broke", "it \\ud800"), "costs:3:", "this is no JSON");
+  expect_refused(with(json, "it broke", "it \\u0000"), "costs:3:", "failure holds a byte that is zero");
   EXPECT_TRUE(read(with(csv, "it broke", "caf\xc3\xa9 \xf0\x9d\x95\x8f")).rows);
 }
 

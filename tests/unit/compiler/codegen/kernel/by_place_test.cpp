@@ -1,40 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trilu and OneHot against their reference kernels: alone, with their neighbours in one kernel, and what has no code.
-#include "compiler/codegen/lower/has_code.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen_test {
 namespace {
 
-class ByPlace : public testing::TestWithParam<const char*> {
+class ByPlace : public IsaTest {
  protected:
-  void SetUp() override {
-    codegen::JitOptions options;
-    options.cpu = GetParam();
-    auto jit = codegen::Jit::create(options);
-    ASSERT_TRUE(jit.is_ok()) << jit.message();
-    jit_ = std::move(*jit);
-  }
-
-  void expect_kernels(Model& model, int kernels, double tolerance = 0) {
-    const RunStats stats = check(model, *jit_, tolerance);
-    EXPECT_EQ(stats.kernels, kernels);
-    EXPECT_EQ(stats.references, 0);
-    for (ir::NodeId node : model.graph.node_ids()) EXPECT_TRUE(codegen::has_code(model.graph, node));
-  }
-
-  /// Its node, alone, runs on the reference kernel.
-  void expect_reference(Model& model) {
-    const RunStats stats = check(model, *jit_, 0);
-    EXPECT_EQ(stats.kernels, 0);
-    EXPECT_EQ(stats.references, 1);
-    EXPECT_FALSE(codegen::has_code(model.graph, model.graph.node_ids()[0]));
-  }
-
-  static int64_t pick(Model& model, int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(model.random()() % static_cast<unsigned>(high - low + 1));
-  }
-
   template <typename T>
   static const T& one_of(Model& model, const std::vector<T>& list) {
     return list[static_cast<size_t>(pick(model, 0, static_cast<int64_t>(list.size()) - 1))];
@@ -65,8 +37,6 @@ class ByPlace : public testing::TestWithParam<const char*> {
     model.dtype = dtype;
     return model.constant({2}, -3, 3);
   }
-
-  std::unique_ptr<codegen::Jit> jit_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Isa, ByPlace, testing::Values("", "haswell"));
@@ -89,7 +59,7 @@ TEST_P(ByPlace, Triangles) {
     SCOPED_TRACE(testing::Message() << runtime::name_of(model.dtype) << " " << runtime::to_string(shape) << " k " << k
                                     << " upper " << upper);
     model.graph.mark_output(model.op("Trilu", operands, with("upper", upper)));
-    expect_kernels(model, 1);
+    expect_compiled(model, 1);
   }
 }
 
@@ -98,7 +68,7 @@ TEST_P(ByPlace, TrianglesFuse) {
   const ValueId x = model.input({3, 21, 19});
   const ValueId y = model.op("Trilu", {model.op("Abs", {x})}, with("upper", 0));
   model.graph.mark_output(model.op("Sub", {y, model.op("Trilu", {x, model.ints({2})})}));
-  expect_kernels(model, 1);
+  expect_compiled(model, 1);
   Model masked(2);
   const ValueId scores = masked.input({3, 21, 19});
   masked.dtype = ir::DType::Bool;
@@ -106,7 +76,7 @@ TEST_P(ByPlace, TrianglesFuse) {
   masked.graph.mark_output(mask);
   masked.dtype = ir::DType::F32;
   masked.graph.mark_output(masked.op("Where", {mask, scores, masked.scalar(-9)}));
-  expect_kernels(masked, 2);
+  expect_compiled(masked, 2);
 }
 
 // Not behind a product, whose lanes may lie apart; along rows, also of attention. Masks stay apart.
@@ -115,18 +85,18 @@ TEST_P(ByPlace, TrianglesAlongRows) {
   const ValueId product = rows.op("MatMul", {rows.input({18, 20}), rows.constant({20, 40})});
   const ValueId triangle = rows.op("Trilu", {product, rows.ints({-3})});
   rows.graph.mark_output(rows.op("Softmax", {rows.op("Mul", {triangle, rows.scalar(0.5F)})}));
-  expect_kernels(rows, 2, 1e-5);
+  expect_compiled(rows, 2, 1e-5);
   Model attention(4);
   const ValueId scores = attention.op("MatMul", {attention.input({2, 21, 16}), attention.input({2, 16, 37})});
   const ValueId lower = attention.op("Trilu", {scores}, with("upper", 0));
   attention.graph.mark_output(attention.op("MatMul", {attention.op("Softmax", {lower}), attention.input({2, 37, 19})}));
-  expect_kernels(attention, 1, 1e-5);
+  expect_compiled(attention, 1, 1e-5);
   Model masked(5);
   const ValueId x = masked.input({18, 40}), low = masked.scalar(-9);
   masked.dtype = ir::DType::Bool;
   const ValueId mask = masked.op("Trilu", {masked.input({18, 40})});
   masked.graph.mark_output(masked.op("Softmax", {masked.op("Where", {mask, x, low})}));
-  expect_kernels(masked, 2, 1e-5);
+  expect_compiled(masked, 2, 1e-5);
 }
 
 TEST_P(ByPlace, DiagonalsThatARunDecides) {
@@ -151,7 +121,7 @@ TEST_P(ByPlace, OneHots) {
                                     << " depth " << depth << " axis " << axis);
     const ValueId index = indices(model, is_short ? ir::DType::I32 : ir::DType::I64, shape, depth);
     model.graph.mark_output(model.op("OneHot", {index, model.ints({depth}), off_on(model, dtype)}, with("axis", axis)));
-    expect_kernels(model, 1);
+    expect_compiled(model, 1);
   }
 }
 
@@ -164,7 +134,7 @@ TEST_P(ByPlace, OneHotsFuse) {
         model.op("OneHot", {index, model.ints({11}), off_on(model, ir::DType::F32)}, with("axis", axis));
     const ValueId other = model.input(model.graph.value(hot).type.shape);
     model.graph.mark_output(model.op("Mul", {hot, model.op("Add", {other, model.scalar(1)})}));
-    expect_kernels(model, 1);
+    expect_compiled(model, 1);
   }
 }
 

@@ -2,28 +2,14 @@
 // Mod against its reference kernel, bit for bit: integers by constants, floats by anything.
 #include <limits>
 
-#include "compiler/codegen/lower/has_code.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen_test {
 namespace {
 
-class Remainder : public testing::TestWithParam<const char*> {
+class Remainder : public IsaTest {
  protected:
-  void SetUp() override {
-    codegen::JitOptions options;
-    options.cpu = GetParam();
-    auto jit = codegen::Jit::create(options);
-    ASSERT_TRUE(jit.is_ok()) << jit.message();
-    jit_ = std::move(*jit);
-  }
-
-  void expect_compiled(Model& model) {
-    const RunStats stats = check(model, *jit_, 0, -9, 9);
-    EXPECT_EQ(stats.kernels, 1);
-    EXPECT_EQ(stats.references, 0);
-    for (ir::NodeId node : model.graph.node_ids()) EXPECT_TRUE(codegen::has_code(model.graph, node));
-  }
+  void expect_compiled(Model& model) { IsaTest::expect_compiled(model, 1, 0, -9, 9); }
 
   static ir::AttrMap fmod(int64_t value) {
     ir::AttrMap attrs;
@@ -73,8 +59,6 @@ class Remainder : public testing::TestWithParam<const char*> {
       expect_compiled(rows);
     }
   }
-
-  std::unique_ptr<codegen::Jit> jit_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Isa, Remainder, testing::Values("", "haswell"));

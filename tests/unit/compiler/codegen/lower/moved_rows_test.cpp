@@ -97,14 +97,6 @@ class MovedRows : public KernelTest {
     EXPECT_EQ(stats.kernels, 1);
     EXPECT_EQ(stats.references, 0);
   }
-
-  void make_for(const std::string& cpu) {
-    codegen::JitOptions options;
-    options.cpu = cpu;
-    auto jit = codegen::Jit::create(options);
-    ASSERT_TRUE(jit.is_ok()) << jit.message();
-    jit_ = std::move(*jit);
-  }
 };
 
 // What makes the row is a kernel of its own, however long it is: read in halves, its nodes alone are more than one kernel takes.
@@ -214,7 +206,7 @@ TEST_F(MovedRows, EveryFloatType) {
 TEST_F(MovedRows, OtherProcessors) {
   for (const std::string cpu : {"x86-64-v2", "haswell"}) {
     if (!codegen::cpu_obstacle(cpu).empty()) continue;
-    make_for(cpu);
+    make(1, false, cpu);
     for (int form = 0; form < 4; ++form) {
       for (int64_t n : {6, 30, 128}) {
         SCOPED_TRACE(fmt::format("{} form {} of {}", cpu, form, n));

@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CumSum, CumProd and TopK against their reference kernels, bit for bit.
-#include "compiler/codegen/lower/has_code.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen_test {
 namespace {
 
-class Scan : public testing::TestWithParam<const char*> {
+class Scan : public IsaTest {
  protected:
-  void SetUp() override {
-    codegen::JitOptions options;
-    options.cpu = GetParam();
-    auto jit = codegen::Jit::create(options);
-    ASSERT_TRUE(jit.is_ok()) << jit.message();
-    jit_ = std::move(*jit);
-  }
-
-  void expect_compiled(Model& model) {
-    const RunStats stats = check(model, *jit_, 0, -2, 2);
-    EXPECT_EQ(stats.kernels, 1);
-    EXPECT_EQ(stats.references, 0);
-    for (ir::NodeId node : model.graph.node_ids()) EXPECT_TRUE(codegen::has_code(model.graph, node));
-  }
-
-  void expect_reference(Model& model) {
-    const RunStats stats = check(model, *jit_, 0);
-    EXPECT_EQ(stats.references, 1);
-    EXPECT_FALSE(codegen::has_code(model.graph, model.graph.node_ids()[0]));
-  }
-
-  static int64_t pick(Model& model, int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(model.random()() % static_cast<unsigned>(high - low + 1));
-  }
+  void expect_compiled(Model& model) { IsaTest::expect_compiled(model, 1, 0, -2, 2); }
 
   /// Few different numbers, so that many are equal; the ends of the dtype, and of floats also NaN.
   static runtime::Tensor few_numbers(Model& model, ir::DType dtype, const Shape& shape) {
@@ -63,8 +39,6 @@ class Scan : public testing::TestWithParam<const char*> {
       model.graph.mark_output(result);
     }
   }
-
-  std::unique_ptr<codegen::Jit> jit_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Isa, Scan, testing::Values("", "haswell"));
