@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/codegen/jit.h"
+#include "compiler/codegen/kernel/row_moves.h"
 #include "compiler/codegen/nest/loop_nest.h"
 #include "compiler/codegen/target/isa.h"
 #include "compiler/codegen/target/machine.h"
@@ -28,7 +29,8 @@ struct Group {
   /// Of a group over rows: their shape; else empty. With an anchor, the rows lie between two products, and the anchor
   /// is the second.
   ir::Shape rows;
-  bool moves_rows = false;  ///< cuts rows, computes with them, and joins them (row_moves.h); stores the last result
+  /// Of a group that cuts rows, computes with them and joins them; it stores the last result.
+  std::optional<RowMoves> moves = std::nullopt;
 };
 
 struct LoweringContext {

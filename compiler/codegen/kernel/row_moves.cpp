@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // First the nodes, from the result up: one belongs to the program if all of its readers do, and if rows of its results are
 // made of rows of its operands. Then, element by element of the result's row, what each element is made of and where that
-// lies: tables of positions, so that no form of cutting and joining has a case of its own. Last the pieces in which these
-// tables are regular, which become loops.
+// lies: tables of positions, so that no form of cutting and joining has a case of its own (row_steps.h). Last the pieces in
+// which these tables are regular, which become loops (row_pieces.cpp).
 //
 // A pointwise node that is read at several positions would be computed as many times: it stays outside, and its result is
 // read from memory.
@@ -13,14 +13,13 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "compiler/codegen/kernel/pointwise.h"
+#include "compiler/codegen/kernel/row_steps.h"
 #include "compiler/ir/op_def.h"
 #include "runtime/core/tensor.h"
-#include "runtime/kernels/slice_range.h"
 
 namespace collage::codegen {
 namespace {
@@ -30,45 +29,10 @@ using Positions = std::vector<int64_t>;
 /// Limits live vectors and the size of one kernel.
 constexpr size_t kMostMovedNodes = 48;
 constexpr size_t kMostTerms = 96;
-constexpr size_t kMostPieces = 8;
 /// Of tables, and of rows that are one task.
 constexpr int64_t kLongestMovedRow = 1 << 12;
 /// Nodes below a Concat that are tried as the end of its program.
 constexpr size_t kMostBelow = 16;
-
-/// What a node does to rows.
-enum class RowStep { None, Compute, Cut, Join, View };
-
-RowStep row_step(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  const std::string_view op = node.op->name;
-  if (op == "Concat") return RowStep::Join;
-  if (op == "Gather" || op == "Slice" || op == "Split") return RowStep::Cut;
-  if (op == "Flatten" || op == "Reshape" || op == "Squeeze" || op == "Unsqueeze") return RowStep::View;
-  if (op == "BatchNormalization" || depends_on_place(node)) return RowStep::None;
-  return is_pointwise(graph, id) ? RowStep::Compute : RowStep::None;
-}
-
-int64_t count_of(const ir::Shape& shape) {
-  return runtime::element_count(shape);
-}
-
-int64_t axis_among(const ir::Node& node, int64_t fallback, size_t rank) {
-  const int64_t axis = node.attrs.get_int("axis", fallback);
-  return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
-}
-
-/// Elements of a constant operand; nullopt if it is none.
-std::optional<Positions> known_numbers(const ir::Graph& graph, const ir::Node& node, size_t i) {
-  if (i >= node.inputs.size() || !node.inputs[i].is_valid()) return std::nullopt;
-  const ir::Value& value = graph.value(node.inputs[i]);
-  if (!value.is_constant() || runtime::is_float(value.type.dtype)) return std::nullopt;
-  Positions numbers;
-  for (int64_t k = 0; k < value.constant->data.count(); ++k) {
-    numbers.push_back(runtime::element_as_int(value.constant->data.view(), k));
-  }
-  return numbers;
-}
 
 /// Elements of a row of shape `from` => those of a row of shape `to`. `change` gets the place along each dimension of `from`
 /// and makes it one of `to`; false: the element comes from elsewhere.
@@ -95,13 +59,6 @@ bool is_needed_somewhere(const Positions& at) {
   return std::any_of(at.begin(), at.end(), [](int64_t i) { return i >= 0; });
 }
 
-/// Along a dimension of the row: element i of the result is element start + i * step of the operand.
-struct RowCut {
-  size_t dim = 0;
-  int64_t start = 0;
-  int64_t step = 1;
-};
-
 /// The program that ends at one node, with a number of its last dimensions as the row.
 class RowMoveBuilder {
  public:
@@ -109,12 +66,13 @@ class RowMoveBuilder {
       : graph_(graph), root_(root), result_(graph.first_output(root)), row_dims_(row_dims), free_(free) {
     const ir::TensorType& type = graph.value(result_).type;
     dtype_ = type.dtype;
-    moves_.outer = lead_of(result_, row_dims);
-    moves_.length = count_of(row_of(result_, row_dims));
+    moves_.outer = lead_of(graph_, result_, row_dims);
+    moves_.length = runtime::element_count(row_of(graph_, result_, row_dims));
   }
 
   std::optional<RowMoves> run() {
-    if (moves_.length == 0 || moves_.length > kLongestMovedRow || count_of(moves_.outer) == 0) return std::nullopt;
+    if (moves_.length == 0 || moves_.length > kLongestMovedRow || runtime::element_count(moves_.outer) == 0)
+      return std::nullopt;
     if (!runtime::is_float(dtype_)) return std::nullopt;
     do {
       collect();
@@ -127,36 +85,22 @@ class RowMoveBuilder {
       moves_.result = term_of(result_, row_dims_, all);
       if (failed_) return std::nullopt;
     } while (leave_out_repeated());
-    if (is_full_ || !find_pieces()) return std::nullopt;
+    if (is_full_ || !find_pieces(moves_)) return std::nullopt;
+    moves_.nodes.assign(inside_.begin(), inside_.end());
     return std::move(moves_);
   }
-
-  const std::set<ir::NodeId>& inside() const { return inside_; }
 
  private:
   static constexpr size_t kContradictory = std::numeric_limits<size_t>::max();
 
   const ir::Shape& shape_of(ir::ValueId value) const { return graph_.value(value).type.shape; }
 
-  /// The last dimensions of a value, filled up in front.
-  ir::Shape row_of(ir::ValueId value, size_t dims) const {
-    const ir::Shape& shape = shape_of(value);
-    ir::Shape row(dims > shape.size() ? dims - shape.size() : 0, 1);
-    row.insert(row.end(), shape.end() - static_cast<std::ptrdiff_t>(std::min(dims, shape.size())), shape.end());
-    return row;
-  }
-
-  ir::Shape lead_of(ir::ValueId value, size_t dims) const {
-    const ir::Shape& shape = shape_of(value);
-    return ir::Shape(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(std::min(dims, shape.size())));
-  }
-
   /// From row to row along each outer dimension; nullopt if the dimensions before the row do not broadcast to these.
   std::optional<Positions> strides_of(ir::ValueId value, size_t dims) const {
-    const ir::Shape lead = lead_of(value, dims);
+    const ir::Shape lead = lead_of(graph_, value, dims);
     const size_t rank = moves_.outer.size();
     Positions strides(rank, 0);
-    int64_t stride = count_of(row_of(value, dims));
+    int64_t stride = runtime::element_count(row_of(graph_, value, dims));
     for (size_t back = 1; back <= std::max(rank, lead.size()); ++back) {
       const int64_t extent = back <= lead.size() ? lead[lead.size() - back] : 1;
       if (extent == 1) continue;
@@ -169,76 +113,15 @@ class RowMoveBuilder {
 
   /// Returns whether the value has a row of its own for each row of the result.
   bool has_all_rows(ir::ValueId value, size_t dims) const {
-    return strides_of(value, dims) && count_of(lead_of(value, dims)) == count_of(moves_.outer);
-  }
-
-  /// The dimension of the row that is the axis of a value of `rank` dimensions.
-  static std::optional<size_t> row_axis(int64_t axis, size_t rank, size_t dims) {
-    const int64_t d = axis - static_cast<int64_t>(rank) + static_cast<int64_t>(dims);
-    return d < 0 ? std::nullopt : std::optional(static_cast<size_t>(d));
-  }
-
-  std::optional<std::vector<RowCut>> slice_cuts(const ir::Node& node, size_t dims) const {
-    const ir::Shape& shape = shape_of(node.inputs[0]);
-    const auto is_given = [&](size_t i) { return i < node.inputs.size() && node.inputs[i].is_valid(); };
-    const auto starts = known_numbers(graph_, node, 1), ends = known_numbers(graph_, node, 2);
-    const auto axes = known_numbers(graph_, node, 3), steps = known_numbers(graph_, node, 4);
-    if (!starts || !ends || (is_given(3) && !axes) || (is_given(4) && !steps)) return std::nullopt;
-    std::vector<RowCut> cuts;
-    for (size_t i = 0; i < starts->size(); ++i) {
-      int64_t axis = axes ? (*axes)[i] : static_cast<int64_t>(i);
-      if (axis < 0) axis += static_cast<int64_t>(shape.size());
-      const auto d = static_cast<size_t>(axis);
-      const runtime::SliceRange range =
-          runtime::slice_range(shape[d], (*starts)[i], (*ends)[i], steps ? (*steps)[i] : 1);
-      if (range.start == 0 && range.step == 1 && range.count == shape[d]) continue;
-      const std::optional<size_t> in_row = row_axis(axis, shape.size(), dims);
-      if (!in_row) return std::nullopt;
-      cuts.push_back({*in_row, range.start, range.step});
-    }
-    return cuts;
-  }
-
-  std::optional<std::vector<RowCut>> split_cuts(const ir::Node& node, size_t result, size_t dims) const {
-    const ir::Shape& shape = shape_of(node.inputs[0]);
-    const int64_t axis = axis_among(node, 0, shape.size());
-    const std::optional<size_t> in_row = row_axis(axis, shape.size(), dims);
-    const auto sizes = known_numbers(graph_, node, 1);
-    if (!in_row || (node.inputs.size() > 1 && node.inputs[1].is_valid() && !sizes)) return std::nullopt;
-    const auto parts = static_cast<int64_t>(node.outputs.size());
-    const auto d = static_cast<size_t>(axis);
-    int64_t start = 0;
-    for (size_t i = 0; i < result; ++i) {
-      const ir::ValueId part = node.outputs[i];
-      start += part.is_valid() ? shape_of(part)[d] : sizes ? (*sizes)[i] : (shape[d] + parts - 1) / parts;
-    }
-    return std::vector<RowCut>{{*in_row, start, 1}};
-  }
-
-  std::optional<std::vector<RowCut>> cuts_of(ir::ValueId value, size_t dims) const {
-    const ir::Node& node = graph_.node(graph_.value(value).producer);
-    if (node.op->name == "Slice") return slice_cuts(node, dims);
-    return split_cuts(node, static_cast<size_t>(graph_.value(value).result), dims);
-  }
-
-  /// Indices of a Gather, from 0, if they are known and in range.
-  std::optional<Positions> gathered(const ir::Node& node) const {
-    std::optional<Positions> indices = known_numbers(graph_, node, 1);
-    if (!indices) return std::nullopt;
-    const ir::Shape& shape = shape_of(node.inputs[0]);
-    const int64_t extent = shape[static_cast<size_t>(axis_among(node, 0, shape.size()))];
-    for (int64_t& index : *indices) {
-      if (index < 0) index += extent;
-      if (index < 0 || index >= extent) return std::nullopt;
-    }
-    return indices;
+    return strides_of(value, dims) &&
+           runtime::element_count(lead_of(graph_, value, dims)) == runtime::element_count(moves_.outer);
   }
 
   /// How many of the operand's dimensions are the row, if `dims` of the result's are.
   std::optional<size_t> dims_before_view(ir::ValueId operand, ir::ValueId result, size_t dims) const {
-    const int64_t length = count_of(row_of(result, dims));
+    const int64_t length = runtime::element_count(row_of(graph_, result, dims));
     for (size_t own = 0; own <= shape_of(operand).size(); ++own) {
-      if (count_of(row_of(operand, own)) == length && has_all_rows(operand, own)) return own;
+      if (runtime::element_count(row_of(graph_, operand, own)) == length && has_all_rows(operand, own)) return own;
     }
     return std::nullopt;
   }
@@ -268,11 +151,11 @@ class RowMoveBuilder {
       case RowStep::Cut: break;
     }
     if (node.op->name != "Gather") {
-      return cuts_of(result, dims) ? std::optional(std::vector<size_t>{dims}) : std::nullopt;
+      return cuts_of(graph_, result, dims) ? std::optional(std::vector<size_t>{dims}) : std::nullopt;
     }
     // The indices' dimensions stand for one of the operand.
     const size_t own_rank = shape_of(node.inputs[0]).size();
-    if (!gathered(node) || dims > rank || dims + own_rank < rank) return std::nullopt;
+    if (!gathered(graph_, node) || dims > rank || dims + own_rank < rank) return std::nullopt;
     const size_t own = dims + own_rank - rank;
     if (!row_axis(axis_among(node, 0, own_rank), own_rank, own)) return std::nullopt;
     return std::vector<size_t>{own};
@@ -380,13 +263,13 @@ class RowMoveBuilder {
     term.kind = RowTerm::Kind::Compute;
     term.at = at;
     term.node = id;
-    const ir::Shape row = row_of(node.outputs[0], dims);
+    const ir::Shape row = row_of(graph_, node.outputs[0], dims);
     for (size_t i = 0; i < node.inputs.size() && reads_operand(node, i); ++i) {
       if (!node.inputs[i].is_valid()) {
         term.operands.push_back(-1);
         continue;
       }
-      const ir::Shape own = row_of(node.inputs[i], dims);
+      const ir::Shape own = row_of(graph_, node.inputs[i], dims);
       const auto repeat = [&](Positions& place) {
         for (size_t d = 0; d < own.size(); ++d) place[d] = own[d] == 1 ? 0 : place[d];
         return true;
@@ -398,7 +281,7 @@ class RowMoveBuilder {
 
   int joined(ir::NodeId id, size_t dims, const Positions& at) {
     const ir::Node& node = graph_.node(id);
-    const ir::Shape row = row_of(node.outputs[0], dims);
+    const ir::Shape row = row_of(graph_, node.outputs[0], dims);
     const size_t rank = shape_of(node.outputs[0]).size();
     const size_t axis = *row_axis(axis_among(node, 0, rank), rank, dims);
     RowTerm term;
@@ -406,7 +289,7 @@ class RowMoveBuilder {
     term.at.assign(at.size(), -1);
     int64_t start = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const ir::Shape own = row_of(node.inputs[i], dims);
+      const ir::Shape own = row_of(graph_, node.inputs[i], dims);
       const Positions there = mapped(at, row, own, [&](Positions& place) {
         place[axis] -= start;
         return place[axis] >= 0 && place[axis] < own[axis];
@@ -428,10 +311,10 @@ class RowMoveBuilder {
     const ir::Node& node = graph_.node(producer);
     const ir::ValueId from = node.inputs[0];
     const size_t own = operand_dims(producer, value, dims)->front();
-    const ir::Shape row = row_of(value, dims), own_row = row_of(from, own);
+    const ir::Shape row = row_of(graph_, value, dims), own_row = row_of(graph_, from, own);
     if (row_step(graph_, producer) == RowStep::View) return term_of(from, own, at);
     if (node.op->name == "Gather") {
-      const Positions indices = *gathered(node);
+      const Positions indices = *gathered(graph_, node);
       const size_t own_rank = shape_of(from).size();
       const size_t axis = *row_axis(axis_among(node, 0, own_rank), own_rank, own);
       const ir::Shape& shape = shape_of(node.inputs[1]);
@@ -444,7 +327,7 @@ class RowMoveBuilder {
                        return true;
                      }));
     }
-    const std::vector<RowCut> cuts = *cuts_of(value, dims);
+    const std::vector<RowCut> cuts = *cuts_of(graph_, value, dims);
     return term_of(from, own, mapped(at, row, own_row, [&](Positions& place) {
                      for (const RowCut& cut : cuts) place[cut.dim] = cut.start + cut.step * place[cut.dim];
                      return true;
@@ -460,49 +343,11 @@ class RowMoveBuilder {
     }
     for (auto entry = made.rbegin(); entry != made.rend(); ++entry) {
       const ir::ValueId result = graph_.node(entry->first).outputs[0];
-      if (entry->second <= count_of(row_of(result, dims_.at(result)))) continue;
+      if (entry->second <= runtime::element_count(row_of(graph_, result, dims_.at(result)))) continue;
       left_out_.insert(entry->first);
       return true;
     }
     return false;
-  }
-
-  /// Returns whether every term goes on from element p to p + period as in the rest of a piece that starts at `begin`.
-  bool goes_on(const RowPiece& piece, int64_t p) const {
-    const auto here = static_cast<size_t>(p), next = static_cast<size_t>(p + piece.period);
-    return std::all_of(moves_.terms.begin(), moves_.terms.end(), [&](const RowTerm& term) {
-      const int64_t a = term.at[here], b = term.at[next];
-      if (a < 0 || b < 0) return a < 0 && b < 0;
-      if (term.kind == RowTerm::Kind::Compute) return true;
-      return term.kind == RowTerm::Kind::Choose ? a == b : b - a == advance_of(term, piece);
-    });
-  }
-
-  RowPiece longest_piece(int64_t begin, int64_t period) const {
-    RowPiece piece{begin, begin + period, period};
-    if (piece.end > moves_.length) return {begin, begin, period};
-    // How far a piece advances shows from its first group to the next.
-    while (piece.end < moves_.length) {
-      RowPiece longer = piece;
-      ++longer.end;
-      if (!goes_on(longer, piece.end - period)) break;
-      piece = longer;
-    }
-    piece.end -= (piece.end - begin) % period;
-    return piece;
-  }
-
-  bool find_pieces() {
-    moves_.pieces.clear();
-    for (int64_t begin = 0; begin < moves_.length;) {
-      RowPiece piece = longest_piece(begin, 1);
-      const RowPiece pairs = longest_piece(begin, 2);
-      if (pairs.end > piece.end) piece = pairs;
-      moves_.pieces.push_back(piece);
-      if (moves_.pieces.size() > kMostPieces) return false;
-      begin = piece.end;
-    }
-    return true;
   }
 
   const ir::Graph& graph_;
@@ -522,15 +367,7 @@ class RowMoveBuilder {
 
 }  // namespace
 
-int64_t advance_of(const RowTerm& term, const RowPiece& piece) {
-  for (int64_t p = piece.begin; p < piece.begin + piece.period && p + piece.period < piece.end; ++p) {
-    const int64_t here = term.at[static_cast<size_t>(p)], next = term.at[static_cast<size_t>(p + piece.period)];
-    if (here >= 0 && next >= 0) return next - here;
-  }
-  return 0;
-}
-
-std::vector<ir::NodeId> moved_row_nodes(const ir::Graph& graph, ir::NodeId join, const std::set<ir::NodeId>& free) {
+std::optional<RowMoves> row_moves(const ir::Graph& graph, ir::NodeId join, const std::set<ir::NodeId>& free) {
   std::vector<ir::NodeId> ends = {join};
   while (ends.size() < kMostBelow) {
     const ir::Value& result = graph.value(graph.first_output(ends.back()));
@@ -540,25 +377,14 @@ std::vector<ir::NodeId> moved_row_nodes(const ir::Graph& graph, ir::NodeId join,
     ends.push_back(result.uses[0].node);
   }
   for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
-    std::set<ir::NodeId> most;
+    std::optional<RowMoves> most;
     const size_t rank = graph.value(graph.first_output(*end)).type.shape.size();
     for (size_t dims = 1; dims <= rank; ++dims) {
-      RowMoveBuilder builder(graph, *end, dims, free);
-      if (!builder.run() || !builder.inside().contains(join)) continue;
-      if (builder.inside().size() > most.size()) most = builder.inside();
+      std::optional<RowMoves> moves = RowMoveBuilder(graph, *end, dims, free).run();
+      if (!moves || !std::binary_search(moves->nodes.begin(), moves->nodes.end(), join)) continue;
+      if (!most || moves->nodes.size() > most->nodes.size()) most = std::move(moves);
     }
-    if (!most.empty()) return {most.begin(), most.end()};
-  }
-  return {};
-}
-
-std::optional<RowMoves> row_moves(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes) {
-  const std::set<ir::NodeId> all(nodes.begin(), nodes.end());
-  const size_t rank = graph.value(graph.first_output(nodes.back())).type.shape.size();
-  for (size_t dims = 1; dims <= rank; ++dims) {
-    RowMoveBuilder builder(graph, nodes.back(), dims, all);
-    std::optional<RowMoves> moves = builder.run();
-    if (moves && builder.inside() == all) return moves;
+    if (most) return most;
   }
   return std::nullopt;
 }

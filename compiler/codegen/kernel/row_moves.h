@@ -42,7 +42,8 @@ struct RowPiece {
 };
 
 struct RowMoves {
-  ir::Shape outer;  ///< dimensions before the row
+  std::vector<ir::NodeId> nodes;  ///< that it computes; ascending
+  ir::Shape outer;                ///< dimensions before the row
   int64_t length = 1;
   std::vector<RowTerm> terms;  ///< operands before those that read them
   int result = -1;             ///< the term that is the result
@@ -52,11 +53,11 @@ struct RowMoves {
 /// Distance of a Load's elements from one group of the piece to the next.
 int64_t advance_of(const RowTerm& term, const RowPiece& piece);
 
-/// Returns those of the `free` nodes that make one such program with `join`, a Concat; ascending. The last one's result is all
-/// that others read. Empty if there are none: nothing is cut or computed there, or rows are long or fall into many pieces.
-std::vector<ir::NodeId> moved_row_nodes(const ir::Graph& graph, ir::NodeId join, const std::set<ir::NodeId>& free);
+/// Cuts the row into pieces; false if there are too many.
+bool find_pieces(RowMoves& moves);
 
-/// Returns the program of nodes that `moved_row_nodes` found; nullopt for others.
-std::optional<RowMoves> row_moves(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
+/// Returns the program of those of the `free` nodes that make one with `join`, a Concat. The last node's result is all that
+/// others read. Nullopt if there is none: nothing is cut or computed there, or rows are long or fall into many pieces.
+std::optional<RowMoves> row_moves(const ir::Graph& graph, ir::NodeId join, const std::set<ir::NodeId>& free);
 
 }  // namespace collage::codegen

@@ -37,8 +37,8 @@ struct Draft {
   ir::Shape shape;
   bool closed = false;  ///< accepts no further node
   bool by_rows = false;
-  bool is_attention = false;  ///< two products with rows of `row_shape` between them
-  bool moves_rows = false;    ///< as Group
+  bool is_attention = false;                     ///< two products with rows of `row_shape` between them
+  std::optional<RowMoves> moves = std::nullopt;  ///< as Group
   ir::Shape row_shape;
   size_t inner = 0;                                ///< anchored: dimensions along the lanes
   std::optional<ir::DType> number = std::nullopt;  ///< what it is computed in; none: only booleans, so far
@@ -64,11 +64,12 @@ class Grouping {
     std::set<ir::NodeId> free(nodes_.begin(), nodes_.end());
     for (auto id = nodes_.rbegin(); id != nodes_.rend(); ++id) {
       if (graph_.node(*id).op->name != "Concat" || !free.contains(*id)) continue;
+      std::optional<RowMoves> moves = row_moves(graph_, *id, free);
+      if (!moves) continue;
       Draft fresh;
-      fresh.nodes = moved_row_nodes(graph_, *id, free);
-      if (fresh.nodes.empty()) continue;
+      fresh.nodes = moves->nodes;
+      fresh.moves = std::move(moves);
       fresh.closed = true;
-      fresh.moves_rows = true;
       fresh.number = result_dtype(fresh.nodes.back());
       fresh.shape = result_shape(fresh.nodes.back());
       for (ir::NodeId node : fresh.nodes) {
@@ -499,7 +500,7 @@ class Grouping {
       group.prologue = draft(i).prologue;
       group.between = draft(i).between;
       group.generator = generator_of(group.anchor);
-      group.moves_rows = draft(i).moves_rows;
+      group.moves = std::move(draft(i).moves);
       // A reduction alone has a lowering of its own, for any axes.
       const bool is_reduction = group.nodes.size() == 1 && reduction_lowering(graph_.node(group.nodes[0]).op->name);
       if (draft(i).by_rows && is_reduction) group.anchor = group.nodes[0];

@@ -23,7 +23,7 @@ bool touches_nothing(const ir::Graph& graph, const Group& group) {
 
 std::vector<KernelSketch> lower_group(const LoweringContext& context, const Group& group) {
   if (group.stored.empty() || touches_nothing(context.graph, group)) return {};
-  if (group.moves_rows) return lower_moved_rows(context, group);
+  if (group.moves) return lower_moved_rows(context, group);
   if (!group.rows.empty()) {
     return group.anchor.is_valid() ? lower_attention(context, group) : lower_row_group(context, group);
   }

@@ -261,10 +261,8 @@ class MovedRows {
 }  // namespace
 
 std::vector<KernelSketch> lower_moved_rows(const LoweringContext& context, const Group& group) {
-  std::optional<RowMoves> moves = row_moves(context.graph, group.nodes);
-  if (!moves) return {};
   std::vector<KernelSketch> kernels;
-  kernels.push_back(MovedRows(context, group.stored.front(), std::move(*moves)).run());
+  kernels.push_back(MovedRows(context, group.stored.front(), *group.moves).run());
   return kernels;
 }
 
