@@ -27,7 +27,7 @@ std::optional<Program> build(Command& command, PlacedModel* placed) {
   options.cache = command.compilation.cache();
   options.listener = &command.compilation.listener();
   std::optional<Program> program =
-      build_program(graph, placed->placement, command.compilation.targets(), options, command.diags);
+      build_program(graph, placed->found.placement, command.compilation.targets(), options, command.diags);
   if (!program) return std::nullopt;
   placed->report.uncompiled = uncompiled_ops(program->built.plan);
   placed->report.code = program->jit->stats();
@@ -93,20 +93,21 @@ bool write_results(Command& command, PlacedModel* placed, const Program& program
   const Request& request = command.request;
   const fs::path output = output_path(command);
   if (is_package_name(output)) {
-    if (!write_program(command, output, placed->placement, program)) return false;
+    if (!write_program(command, output, placed->found.placement, program)) return false;
     placed->report.wrote = output.string();
   } else if (!output.empty()) {
-    std::optional<std::string> files = write_placed_model(command, output, placed->placement);
+    std::optional<std::string> files = write_placed_model(command, output, placed->found.placement);
     if (!files) return false;
     placed->report.wrote = *files;
   }
   const ir::Graph& graph = command.compilation.graph();
   const std::string& json = request.placement.json;
-  if (!json.empty() && !write_file(json, placement_json(graph, placed->placement, placed->report), command.diags)) {
+  if (!json.empty() &&
+      !write_file(json, placement_json(graph, placed->found.placement, placed->report), command.diags)) {
     return false;
   }
   const auto print_report = request.prints_json ? summary_json : summary;
-  command.print(print_report(graph, placed->placement, placed->report));
+  command.print(print_report(graph, placed->found.placement, placed->report));
   return true;
 }
 
@@ -117,11 +118,10 @@ bool write_page(const Command& command, const Candidates& candidates, PlacedMode
   ReportInput input{.compilation = compilation,
                     .candidates = candidates,
                     .sources = command.sources,
-                    .summary = summary_object(compilation.graph(), placed.placement, placed.report),
+                    .summary = summary_object(compilation.graph(), placed.found.placement, placed.report),
                     .placements = {},
                     .findings = command.findings,
                     .plan = &program.built.plan};
-  placed.found.placement = std::move(placed.placement);
   const std::string name = placed.report.searched ? placed.report.strategy : "as written";
   input.placements.push_back({name, std::move(placed.found), std::move(placed.report),
                               given_places(command.request.placement.follow, candidates.written), true});
@@ -144,28 +144,28 @@ void compile(Command& command) {
     return;
   }
   auto placed = command.clock.time("search", [&] { return place_model(command, *candidates); });
-  if (!placed || !save_placement(command, placed->placement)) return;
+  if (!placed || !save_placement(command, placed->found.placement)) return;
   if (command.request.emit == Emit::Placement) {
-    show_placed_model(command, placed->placement);
+    show_placed_model(command, placed->found.placement);
     return;
   }
   if (!command.request.bisect.empty()) {
     command.clock.time("bisect", [&] {
-      bisect(command, *candidates, placed->placement);
+      bisect(command, *candidates, placed->found.placement);
       return true;
     });
     return;
   }
   auto program = command.clock.time("plan", [&] { return build(command, &*placed); });
   if (!program) return;
-  if (is_shown_after_build(command.request)) return show_program(command, placed->placement, *program);
+  if (is_shown_after_build(command.request)) return show_program(command, placed->found.placement, *program);
   const bool written = command.clock.time("write", [&] { return write_results(command, &*placed, *program); });
   if (!written) return;
   std::optional<runtime::KnownRun> checked;
-  if (command.request.executes()) checked = execute(command, placed->placement, *program);
+  if (command.request.executes()) checked = execute(command, placed->found.placement, *program);
   if (checked && is_package_name(command.request.output)) {
     program->built.plan.known_runs = {std::move(*checked)};
-    write_program(command, command.request.output, placed->placement, *program);
+    write_program(command, command.request.output, placed->found.placement, *program);
   }
   if (command.diags.has_errors()) return;
   command.clock.time("report", [&] { return write_page(command, *candidates, std::move(*placed), *program); });

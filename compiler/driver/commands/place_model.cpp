@@ -24,9 +24,10 @@ std::optional<PlacedModel> keep_written(const Command& command, const Candidates
                                   "the model is placed already, and nothing is searched");
   }
   const Compilation& compilation = command.compilation;
-  ir::Placement placement = complete_costs(compilation.model().placement, candidates.built);
-  Report report = report_of(compilation, candidates, placement, nullptr, command.sources);
-  return PlacedModel{std::move(placement), std::move(report)};
+  FoundPlacement written;
+  written.placement = complete_costs(compilation.model().placement, candidates.built);
+  Report report = report_of(compilation, candidates, written.placement, nullptr, command.sources);
+  return PlacedModel{std::move(written), std::move(report)};
 }
 
 /// Compares the outcome with the user's own placement, and keeps the cheaper of the two. Returns what was decided.
@@ -95,8 +96,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   report.rivals = std::move(rivals.text);
   report.certified = std::move(*certified);
   report.quantized = command.quantized;
-  ir::Placement placement = std::move(found->placement);
-  return PlacedModel{std::move(placement), std::move(report), std::move(*found)};
+  return PlacedModel{std::move(*found), std::move(report)};
 }
 
 }  // namespace collage::driver

@@ -10,9 +10,8 @@
 namespace collage::driver {
 
 struct PlacedModel {
-  ir::Placement placement;
+  FoundPlacement found;  ///< of a model that came placed the placement alone
   Report report;
-  FoundPlacement found{};  ///< without its placement; of a model that came placed, nothing
 };
 
 /// The placement of the strategy, or the model's own where that leaves nothing to search. Writes the certificate where

@@ -30,7 +30,7 @@ struct Profile {
   int runs = 0;
   std::vector<ProfileRow> rows;    ///< longest first
   double seconds = 0;              ///< of all rows
-  runtime::Duration makespan;      ///< of `timeline`
+  runtime::Duration makespan;      ///< of `slots`
   std::vector<ProfileSlot> slots;  ///< by start; empty: steps follow each other
 };
 
