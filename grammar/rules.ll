@@ -198,6 +198,14 @@ NumberAst literal(ScanState& state, std::string_view text, std::string unit) {
   return ast;
 }
 
+/// `'a'` => `"a"`; empty where that would be another string.
+std::string in_double_quotes(std::string_view text) {
+  std::string result(text);
+  if (result.find_first_of("\"\\") != std::string::npos) return "";
+  result.front() = result.back() = '"';
+  return result;
+}
+
 /// Returns the length of the number alone in `8 us` or `8 in`; `*unit` is the text after it.
 size_t split_number(std::string_view text, std::string* unit) {
   size_t word = text.find_first_of(" \t");
@@ -258,20 +266,20 @@ LONG      \"\"\"([^"]|\"[^"]|\"\"[^"])*\"\"\"
 "%"                   { return parser::make_PERCENT(yyextra->span()); }
 
 
-"&&"                  { yyextra->foreign("&&", "`and` joins conditions"); return parser::make_AND(yyextra->span()); }
-"||"                  { yyextra->foreign("||", "`or` joins conditions"); return parser::make_OR(yyextra->span()); }
-"!"                   { yyextra->foreign("!", "`not` negates a condition"); return parser::make_NOT(yyextra->span()); }
-"#"[^\n]*             { yyextra->foreign("#", "a comment begins with `//`"); }
+"&&"                  { yyextra->foreign("&&", "`and` joins conditions", "and"); return parser::make_AND(yyextra->span()); }
+"||"                  { yyextra->foreign("||", "`or` joins conditions", "or"); return parser::make_OR(yyextra->span()); }
+"!"                   { yyextra->foreign("!", "`not` negates a condition", "not "); return parser::make_NOT(yyextra->span()); }
+"#"[^\n]*             { yyextra->foreign("#", "a comment begins with `//`", std::string("//") + (yytext + 1)); }
 "/*"([^*]|"*"+[^*/])*"*"+"/" { yyextra->foreign("/*", "comments run from `//` to the end of the line"); }
 '[^'\n]*'             {
-                        yyextra->foreign("'", "a string stands in double quotes");
+                        yyextra->foreign("'", "a string stands in double quotes", in_double_quotes(yytext));
                         return parser::make_STRING(std::string(yytext + 1, static_cast<size_t>(yyleng) - 2), yyextra->span()); }
 "."{DIGITS}           {
-                        yyextra->foreign(yytext, "a number begins with a digit: `0.5`");
+                        yyextra->foreign(yytext, "a number begins with a digit: `0.5`", std::string("0") + yytext);
                         return parser::make_NUMBER({real(*yyextra, std::string("0") + yytext), "", yyextra->span(), std::nullopt}, yyextra->span()); }
 "."{DIGITS}[ \t]*{IDENT}   {
                         size_t length = std::string_view(yytext).find_first_not_of(".0123456789");
-                        yyextra->foreign(std::string_view(yytext, length), "a number begins with a digit: `0.5`");
+                        yyextra->foreign(std::string_view(yytext, length), "a number begins with a digit: `0.5`", std::string("0") + yytext);
                         std::string unit;
                         std::string text = "0" + std::string(yytext, static_cast<size_t>(yyleng));
                         size_t number = split_number(text, &unit);

@@ -62,10 +62,12 @@ struct ScanState {
     if (!hint.empty()) error.note("{}", hint);
     if (errors == kMaxSyntaxErrors) error.note("too many errors: the file is read no further");
   }
-  /// Reports a spelling of other languages, and what is written here.
-  void foreign(std::string_view text, std::string_view hint) {
+  /// Reports a spelling of other languages, what is written here, and that instead of the token where one is.
+  void foreign(std::string_view text, std::string_view hint, const std::string& instead = "") {
     if (++errors > kMaxSyntaxErrors) return;
-    diags->error(support::Code::SyntaxError, span(), "unexpected `{}`", text).note("{}", hint);
+    auto error = diags->error(support::Code::SyntaxError, span(), "unexpected `{}`", text);
+    error.note("{}", hint);
+    if (!instead.empty()) error.fix(instead);
   }
   bool is_hopeless() const { return gave_up || errors >= kMaxSyntaxErrors; }
 };

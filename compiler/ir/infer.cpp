@@ -104,11 +104,11 @@ class NodeInference final : public InferContext {
         for (const AttrDef& attr : op_.attrs) known.emplace_back(attr.name);
         std::string near = support::closest(name, known);
         fine = report(Code::BadAttribute, attr_span(name), fmt::format("`{}` has no attribute `{}`", op_.name, name),
-                      near);
+                      near, name);
       } else if (!fits(value, def->kind)) {
         fine = report(Code::BadAttribute, attr_span(name),
                       fmt::format("attribute `{}` of `{}` is {}, needs {}", name, op_.name,
-                                  kind_text(static_cast<AttrKind>(value.index())), kind_text(def->kind)));
+                                  phrase_of(static_cast<AttrKind>(value.index())), phrase_of(def->kind)));
       }
     }
     for (const AttrDef& def : op_.attrs) {
@@ -141,19 +141,6 @@ class NodeInference final : public InferContext {
     return value.index() == static_cast<size_t>(kind);
   }
 
-  static std::string_view kind_text(AttrKind kind) {
-    switch (kind) {
-      case AttrKind::Int: return "an int";
-      case AttrKind::Float: return "a float";
-      case AttrKind::String: return "a string";
-      case AttrKind::Ints: return "a list of ints";
-      case AttrKind::Floats: return "a list of floats";
-      case AttrKind::Strings: return "a list of strings";
-      case AttrKind::Tensor: return "a tensor";
-    }
-    return "";
-  }
-
   static std::string count_text(int least, int most, std::string_view noun) {
     if (least == most) return fmt::format("{} {}{}", least, noun, least == 1 ? "" : "s");
     if (most == OpDef::kVariadic) return fmt::format("at least {} {}{}", least, noun, least == 1 ? "" : "s");
@@ -177,10 +164,11 @@ class NodeInference final : public InferContext {
     return source_.node;
   }
 
-  bool report(Code code, support::Span span, const std::string& message, std::string_view near = "") {
+  bool report(Code code, support::Span span, const std::string& message, std::string_view near = "",
+              std::string_view word = "") {
     reported_ = true;
     if (span.is_valid()) {
-      diags_.error(code, span, "{}", message).did_you_mean(near);
+      diags_.error(code, span, "{}", message).did_you_mean(near, word);
     } else {
       diags_.error_at(code, source_.where, "{}", message).did_you_mean(near);
     }

@@ -55,6 +55,19 @@ std::string_view name_of(FusionKind kind) {
   return "";
 }
 
+std::string_view phrase_of(AttrKind kind) {
+  switch (kind) {
+    case AttrKind::Int: return "an int";
+    case AttrKind::Float: return "a float";
+    case AttrKind::String: return "a string";
+    case AttrKind::Ints: return "a list of ints";
+    case AttrKind::Floats: return "a list of floats";
+    case AttrKind::Strings: return "a list of strings";
+    case AttrKind::Tensor: return "a tensor";
+  }
+  return "";
+}
+
 const AttrDef* OpDef::find_attr(std::string_view attr) const {
   auto it = std::find_if(attrs.begin(), attrs.end(), [&](const AttrDef& def) { return def.name == attr; });
   return it == attrs.end() ? nullptr : &*it;

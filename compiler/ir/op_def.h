@@ -20,6 +20,9 @@ std::string_view name_of(FusionKind kind);
 
 enum class AttrKind { Int, Float, String, Ints, Floats, Strings, Tensor };
 
+/// `a list of ints`
+std::string_view phrase_of(AttrKind kind);
+
 struct AttrDef {
   std::string_view name;
   AttrKind kind;

@@ -34,9 +34,11 @@ class OutlineBuilder {
     do {
       const FormatToken& token = tokens_[at_++];
       result.span = result.span.to(token.span);
-      if (token.opens_block()) {
+      if (token.opens_block() && depth_ < kMostNested) {
         result.has_block = true;
+        ++depth_;
         result.inner = block();
+        --depth_;
         if (!result.inner.empty()) result.span = result.span.to(result.inner.back().span);
         result.is_closed = !is_at_end();
         if (result.is_closed) result.span = result.span.to(tokens_[at_++].span);
@@ -47,8 +49,12 @@ class OutlineBuilder {
     return result;
   }
 
+  /// A block in more blocks is none: rule files have four, and each takes stack here.
+  static constexpr int kMostNested = 100;
+
   std::vector<FormatToken> tokens_;
   size_t at_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace

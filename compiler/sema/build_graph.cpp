@@ -11,6 +11,11 @@ std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string&
   return ModelBuilder(ast, model_dir, access, diags).build();
 }
 
+std::vector<NamedType> infer_types(const syntax::ModelAst& ast, const std::string& model_dir,
+                                   support::Diagnostics& diags, const support::FileAccess& access) {
+  return ModelBuilder(ast, model_dir, access, diags).types();
+}
+
 std::optional<Model> load_model_text(const support::SourceManager& sources, support::FileId file,
                                      const std::string& model_dir, support::Diagnostics& diags,
                                      const support::FileAccess& access) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
@@ -23,6 +24,18 @@ struct Model {
 /// errors.
 std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags,
                                  const support::FileAccess& access = {});
+
+/// What a name denotes, by where it is defined.
+struct NamedType {
+  support::Span name;
+  ir::TensorType type;
+};
+
+/// Types of the values of a model, in the order of the text, as far as they can be inferred: what is wrong is reported as
+/// `build_graph` does, and the rest goes on. For editors, which ask at every key: large constants, and floats in files, are
+/// not made, and weights files need not exist.
+std::vector<NamedType> infer_types(const syntax::ModelAst& ast, const std::string& model_dir,
+                                   support::Diagnostics& diags, const support::FileAccess& access = {});
 
 /// Parses the text and builds the model, which has no open dimension.
 std::optional<Model> load_model_text(const support::SourceManager& sources, support::FileId file,

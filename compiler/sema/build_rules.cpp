@@ -223,7 +223,7 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
     for (const ir::Link& link : links) {
       if (link.to == "host" || devices.count(link.to) != 0) continue;
       ok = diags.error(Code::UnknownName, link.span, "a link to `{}`, which no rule file declares", link.to)
-               .did_you_mean(support::closest(link.to, names));
+               .did_you_mean(support::closest(link.to, names), link.to);
     }
   };
   for (const ir::Backend& backend : rules.backends) {

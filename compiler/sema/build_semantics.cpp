@@ -62,7 +62,7 @@ class MeaningBuilder {
       for (const SemanticsAst::Param& param : declared_.params) known.push_back(param.name.text);
       ok = diags_
                .error(Code::BadSemantics, arg.ast->span, "`{}` takes no argument `{}`", declared_.symbol.text, arg.name)
-               .did_you_mean(support::closest(arg.name, known))
+               .did_you_mean(support::closest(arg.name, known), arg.name)
                .note(declared_.symbol.span, "its semantics are here");
     }
     return ok;

@@ -73,6 +73,12 @@ std::optional<Model> ModelBuilder::build() {
   return std::move(model_);
 }
 
+std::vector<NamedType> ModelBuilder::types() {
+  only_types_ = true;
+  build();
+  return std::move(types_);
+}
+
 void ModelBuilder::add_inputs() {
   for (const syntax::PortAst& port : ast_.inputs) {
     std::optional<TensorType> type = resolve_type(port.type, diags_);
@@ -149,6 +155,7 @@ std::string ModelBuilder::near_name(std::string_view name) const {
 
 void ModelBuilder::bind(const Name& name, Binding binding) {
   binding.span = name.span;
+  if (only_types_ && binding.value.is_valid()) types_.push_back({name.span, model_.graph.value(binding.value).type});
   scope_.insert_or_assign(name.text, std::move(binding));
 }
 
@@ -214,9 +221,36 @@ const ModelBuilder::Binding* ModelBuilder::find(const Name& name) {
   return binding.value.is_valid() ? &binding : nullptr;
 }
 
+/// Where only types are wanted, what shapes do not depend on stays zero: many elements, and floats in files.
+std::optional<ir::Constant> ModelBuilder::make_constant(const syntax::ConstAst& ast) {
+  constexpr int64_t kMostShown = 4096;
+  if (!only_types_ || std::holds_alternative<syntax::DenseAst>(ast.form)) return constants_.make(ast);
+  const syntax::TypeAst& written =
+      std::visit([](const auto& form) -> const syntax::TypeAst& { return form.type; }, ast.form);
+  support::Diagnostics unheard(diags_.sources());
+  const std::optional<TensorType> type = resolve_type(written, unheard);
+  if (!type || type->bytes() > kMaxMadeUpBytes) return constants_.make(ast);
+  const bool is_file = std::holds_alternative<syntax::FileAst>(ast.form);
+  const bool is_left_out =
+      runtime::element_count(type->shape) > kMostShown || (is_file && runtime::is_float(type->dtype));
+  if (!is_left_out) return constants_.make(ast);
+  ir::Constant constant;
+  constant.form = ir::Constant::Form::File;
+  if (!is_file) {
+    // One element shows what is wrong with the others.
+    syntax::ConstAst small = ast;
+    std::visit([](auto& form) { form.type.dims.clear(); }, small.form);
+    std::optional<ir::Constant> made = constants_.make(small);
+    if (!made) return std::nullopt;
+    constant = std::move(*made);
+  }
+  constant.data = ir::Tensor(type->dtype, type->shape);
+  return constant;
+}
+
 void ModelBuilder::visit(const syntax::ConstAst& ast) {
   if (!check_results(ast.results)) return;
-  std::optional<ir::Constant> constant = constants_.make(ast);
+  std::optional<ir::Constant> constant = make_constant(ast);
   if (ast.results.size() != 1 || ast.results[0].is_absent()) {
     diags_.error(Code::WrongArity, ast.results[0].span, "a constant has one result, which needs a name");
     return;

@@ -22,6 +22,8 @@ class ModelBuilder {
       : ast_(ast), diags_(diags), constants_(model_dir, access, diags) {}
 
   std::optional<Model> build();
+  /// Builds what is right, without the elements of constants that no shape depends on; returns the types of all names.
+  std::vector<NamedType> types();
 
  private:
   struct Binding {
@@ -46,6 +48,7 @@ class ModelBuilder {
   void add_outputs();
   void visit(const syntax::OpAst& op);
   void visit(const syntax::ConstAst& constant);
+  std::optional<ir::Constant> make_constant(const syntax::ConstAst& ast);
   bool check_results(const std::vector<syntax::Name>& results);
   bool resolve_operands(const syntax::OpAst& op, std::vector<ir::ValueId>* operands);
   std::optional<ir::AttrMap> build_attrs(const syntax::OpAst& op, const ir::OpDef& def);
@@ -86,6 +89,8 @@ class ModelBuilder {
   int current_ = -1;                                ///< partition whose body is visited
   size_t statement_ = 0;
   int suggestions_left_ = 20;  ///< finding similar names takes time
+  bool only_types_ = false;
+  std::vector<NamedType> types_;  ///< where only they are wanted
 };
 
 }  // namespace collage::sema

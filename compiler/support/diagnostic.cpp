@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "compiler/support/visible.h"
 
@@ -89,6 +90,44 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
+/// A character of names in both languages.
+bool is_of_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_.$-/").find(c) != std::string_view::npos;
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_of_word);
+}
+
+Span part_of(const Span& span, size_t begin, size_t length) {
+  const auto at = static_cast<uint32_t>(span.begin + begin);
+  return {span.file, at, static_cast<uint32_t>(at + length)};
+}
+
+/// The word that a text consists of, without sigil and quotes: `%"x"` => `x`.
+std::optional<Span> only_word(std::string_view text, const Span& span) {
+  size_t begin = text.starts_with('%') || text.starts_with('@') ? 1 : 0;
+  size_t end = text.size();
+  if (end >= begin + 2 && text[begin] == '"' && text[end - 1] == '"') {
+    ++begin;
+    --end;
+  }
+  if (!is_word(text.substr(begin, end - begin))) return std::nullopt;
+  return part_of(span, begin, end - begin);
+}
+
+/// Where `word` stands in a text first, as a whole word.
+std::optional<Span> find_word(std::string_view text, std::string_view word, const Span& span) {
+  if (word.empty()) return std::nullopt;
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    const bool is_whole = (at == 0 || !is_of_word(text[at - 1])) && (end == text.size() || !is_of_word(text[end]));
+    if (is_whole) return part_of(span, at, word.size());
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string code_text(Code code) {
@@ -117,7 +156,24 @@ std::vector<Code> all_codes() {
 }
 
 Diagnostic& Diagnostic::did_you_mean(std::string_view near) {
+  const Span span = owner_.records_[index_].span;
+  return add_fix(span.is_valid() ? only_word(owner_.sources_.text(span), span) : std::nullopt, near);
+}
+
+Diagnostic& Diagnostic::did_you_mean(std::string_view near, std::string_view word) {
+  const Span span = owner_.records_[index_].span;
+  return add_fix(span.is_valid() ? find_word(owner_.sources_.text(span), word, span) : std::nullopt, near);
+}
+
+Diagnostic& Diagnostic::fix(std::string text) {
+  DiagnosticRecord& record = owner_.records_[index_];
+  if (record.span.is_valid()) record.fixes.push_back({record.span, std::move(text)});
+  return *this;
+}
+
+Diagnostic& Diagnostic::add_fix(std::optional<Span> word, std::string_view near) {
   if (near.empty()) return *this;
+  if (word && is_word(near)) owner_.records_[index_].fixes.push_back({*word, std::string(near)});
   return note("did you mean `{}`?", near);
 }
 
@@ -132,8 +188,12 @@ Diagnostic Diagnostics::add(DiagnosticRecord record) {
 }
 
 void Diagnostics::add_errors(const Diagnostics& other) {
+  add_errors(other, [](const DiagnosticRecord&) { return true; });
+}
+
+void Diagnostics::add_errors(const Diagnostics& other, const std::function<bool(const DiagnosticRecord&)>& wanted) {
   for (const DiagnosticRecord& record : other.records_) {
-    if (record.severity == Severity::Error) records_.push_back(record);
+    if (record.severity == Severity::Error && wanted(record)) records_.push_back(record);
   }
 }
 

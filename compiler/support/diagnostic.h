@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,12 @@ struct Note {
   std::string message;
 };
 
+/// What to write in place of a span.
+struct Fix {
+  Span span;
+  std::string text;
+};
+
 struct DiagnosticRecord {
   Severity severity = Severity::Error;
   Code code;
@@ -50,6 +57,7 @@ struct DiagnosticRecord {
   std::string where;  ///< file or option, where there is no source text: `model.onnx: node 'conv1'`
   std::string message;
   std::vector<Note> notes;
+  std::vector<Fix> fixes{};  ///< each of them alone is what may have been meant
 };
 
 class Diagnostics;
@@ -65,8 +73,13 @@ class Diagnostic {
   Diagnostic& note(Span span, fmt::format_string<Args...> format, Args&&... args) {
     return add_note(span, fmt::format(format, std::forward<Args>(args)...));
   }
-  /// "did you mean `near`?", or nothing if `near` is empty.
+  /// "did you mean `near`?", or nothing if `near` is empty. Where the diagnostic's span is one word, with a sigil or in
+  /// quotes or not, to write `near` there is its fix.
   Diagnostic& did_you_mean(std::string_view near);
+  /// The same where the span holds more than the word.
+  Diagnostic& did_you_mean(std::string_view near, std::string_view word);
+  /// Says what may be written in place of its span.
+  Diagnostic& fix(std::string text);
 
   template <typename T>
   operator std::optional<T>() const {
@@ -79,6 +92,7 @@ class Diagnostic {
   friend class Diagnostics;
   Diagnostic(Diagnostics& owner, size_t index) : owner_(owner), index_(index) {}
   Diagnostic& add_note(Span span, std::string message);
+  Diagnostic& add_fix(std::optional<Span> word, std::string_view near);
   Diagnostics& owner_;
   size_t index_;
 };
@@ -129,6 +143,8 @@ class Diagnostics {
 
   /// Adds the errors of `other`, which is about the same sources.
   void add_errors(const Diagnostics& other);
+  /// Adds those for which `wanted` holds.
+  void add_errors(const Diagnostics& other, const std::function<bool(const DiagnosticRecord&)>& wanted);
 
   /// Prints all diagnostics, sorted by file and place, equal ones once:
   ///

@@ -10,9 +10,14 @@
 
 namespace collage::syntax {
 
-/// Returns nullopt if the text has a syntax error; each statement is read on its own, so there may be several
-/// diagnostics.
+enum class OnErrors {
+  Fail,
+  LeaveOut  ///< statements with a syntax error are left out
+};
+
+/// Returns nullopt if the text has a syntax error, or is no model at all; each statement is read on its own, so there may
+/// be several diagnostics.
 std::optional<ModelAst> parse_model(const support::SourceManager& sources, support::FileId file,
-                                    support::Diagnostics& diags);
+                                    support::Diagnostics& diags, OnErrors errors = OnErrors::Fail);
 
 }  // namespace collage::syntax

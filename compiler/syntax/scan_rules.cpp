@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/scan_rules.h"
 
-#include <algorithm>
-#include <cctype>
-
+#include "compiler/syntax/comments.h"
 #include "compiler/syntax/parse_rules.h"
 #include "compiler/syntax/rules_keywords.h"
 #include "compiler/syntax/rules_lexer.h"
@@ -28,20 +26,6 @@ RulesToken::Kind kind_of(parser::symbol_kind_type kind, std::string_view text) {
   return keyword->may_be_name() ? RulesToken::Kind::Name : RulesToken::Kind::Keyword;
 }
 
-/// Adds the comments between two tokens, which the scanner skips.
-void add_comments(std::string_view text, support::FileId file, uint32_t begin, uint32_t end,
-                  std::vector<RulesToken>* tokens) {
-  while (begin < end) {
-    size_t slashes = text.substr(0, end).find("//", begin);
-    if (slashes == std::string_view::npos) return;
-    size_t stop = std::min<size_t>(text.find('\n', slashes), end);
-    size_t last = stop;
-    while (last > slashes && std::isspace(static_cast<unsigned char>(text[last - 1])) != 0) --last;
-    tokens->push_back({RulesToken::Kind::Comment, {file, static_cast<uint32_t>(slashes), static_cast<uint32_t>(last)}});
-    begin = static_cast<uint32_t>(stop);
-  }
-}
-
 }  // namespace
 
 std::vector<RulesToken> scan_rules(const support::SourceManager& sources, support::FileId file) {
@@ -58,7 +42,9 @@ std::vector<RulesToken> scan_rules(const support::SourceManager& sources, suppor
     parser::symbol_type token = collage_rules_scan(lexer.handle());
     bool ends = token.kind() == parser::symbol_kind::S_YYEOF;
     support::Span span = token.location;
-    add_comments(state.text, file, last_end, ends ? static_cast<uint32_t>(state.text.size()) : span.begin, &tokens);
+    const uint32_t next = ends ? static_cast<uint32_t>(state.text.size()) : span.begin;
+    for (const support::Span& comment : comments_between(state.text, file, last_end, next))
+      tokens.push_back({RulesToken::Kind::Comment, comment});
     if (ends) return tokens;
     tokens.push_back({kind_of(token.kind(), sources.text(span)), span});
     last_end = span.end;

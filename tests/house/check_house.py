@@ -18,7 +18,7 @@ import sys
 from collections import defaultdict
 
 SOURCES = (".h", ".hpp", ".c", ".cpp", ".def", ".ll", ".yy")
-FOLDERS = ("include", "runtime", "compiler", "grammar", "python", "tests", "bench", "examples", "rules", "cmake", "docs")
+FOLDERS = ("include", "runtime", "compiler", "grammar", "python", "tests", "bench", "examples", "rules", "cmake", "docs", "editors")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")', re.M)
 
 
@@ -32,7 +32,7 @@ def tree(root):
     paths = [name for name in os.listdir(root) if not name.endswith(SOURCES) and os.path.isfile(os.path.join(root, name))]
     for top in FOLDERS:
         for folder, names, files in os.walk(os.path.join(root, top)):
-            names[:] = [name for name in names if name not in ("Output", "__pycache__")]
+            names[:] = [name for name in names if name not in ("Output", "__pycache__", "node_modules")]
             paths += [os.path.relpath(os.path.join(folder, name), root) for name in files]
     return sorted(paths)
 

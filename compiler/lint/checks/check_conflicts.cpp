@@ -25,7 +25,7 @@ void check_conflicts(const ir::RuleSet& rules, support::Diagnostics& diags) {
       diags
           .warning(support::Code::UnknownName, backend.conflict_spans[i],
                    "backend `{}` conflicts with `{}`, which no file here declares", backend.name, other)
-          .did_you_mean(support::closest(other, backends));
+          .did_you_mean(support::closest(other, backends), other);
     }
     for (const ir::Deny& deny : backend.denies) {
       if (!denies_everything(deny)) continue;
@@ -41,7 +41,7 @@ void check_conflicts(const ir::RuleSet& rules, support::Diagnostics& diags) {
       diags
           .warning(support::Code::UnknownName, need.span, "backend `{}` needs `{}`, which no file here declares",
                    backend.name, need.name)
-          .did_you_mean(support::closest(need.name, backends));
+          .did_you_mean(support::closest(need.name, backends), need.name);
     }
   }
 }

@@ -42,7 +42,7 @@ void check_generator_names(const ir::Backend& backend, support::Diagnostics& dia
       diags
           .warning(support::Code::MisspeltGenerator, lowering.span, "no generator is named `{}`, so it chooses none",
                    lowering.symbol)
-          .did_you_mean(near);
+          .did_you_mean(near, lowering.symbol);
     }
   }
 }

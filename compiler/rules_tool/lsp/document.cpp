@@ -5,6 +5,8 @@
 
 #include "compiler/lint/lint.h"
 #include "compiler/rules_tool/format.h"
+#include "compiler/rules_tool/lsp/diagnostics.h"
+#include "compiler/rules_tool/rule_tests.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
 
@@ -54,48 +56,25 @@ int Document::token_at(uint32_t offset) const {
   return -1;
 }
 
-Json Document::location(const support::Span& span) const {
-  std::string path(sources_->name(span.file));
-  return {{"uri", span.file == file_ ? uri_ : uri_of(path)}, {"range", range_of(sources_->text(span.file), span)}};
+std::optional<ir::RuleSet> Document::rules(support::Diagnostics& diags) const {
+  std::optional<syntax::RulesAst> ast = syntax::parse_rules(*sources_, file_, diags);
+  if (!ast) return std::nullopt;
+  auto included = sema::included_definitions(*ast, std::string(sources_->name(file_)), *sources_, diags);
+  ir::RuleSet rules;
+  if (!included || !sema::build_rules(*ast, *sources_, file_, rules, diags, *included)) return std::nullopt;
+  return rules;
 }
 
-Json Document::to_json(const support::DiagnosticRecord& record) const {
-  std::string message = record.message;
-  Json related = Json::array();
-  for (const support::Note& note : record.notes) {
-    if (note.span.is_valid()) {
-      related.push_back({{"location", location(note.span)}, {"message", note.message}});
-    } else {
-      message += "\nnote: " + note.message;
-    }
-  }
-  support::Span span{file_, 0, 0};
-  bool is_here = record.span.is_valid() && record.span.file == file_;
-  if (is_here) {
-    span = record.span;
-  } else if (record.span.is_valid()) {
-    related.push_back({{"location", location(record.span)}, {"message", record.message}});
-  }
-  constexpr int kError = 1, kWarning = 2;
-  return {{"range", range_of(text(), span)},
-          {"severity", record.severity == support::Severity::Error ? kError : kWarning},
-          {"code", support::code_text(record.code)},
-          {"source", "collage-rules"},
-          {"message", message},
-          {"relatedInformation", std::move(related)}};
-}
-
-Json Document::diagnostics() const {
+Json Document::diagnostics(Depth depth, bool* is_right) const {
   support::Diagnostics diags(*sources_);
-  if (auto ast = syntax::parse_rules(*sources_, file_, diags)) {
-    ir::RuleSet rules;
-    auto included = sema::included_definitions(*ast, std::string(sources_->name(file_)), *sources_, diags);
-    bool built = included && sema::build_rules(*ast, *sources_, file_, rules, diags, *included);
-    if (built && is_self_contained(rules) && sema::check_rule_set(rules, diags)) lint::lint(rules, diags);
+  const std::optional<ir::RuleSet> built = rules(diags);
+  const bool is_good = built && is_self_contained(*built) && sema::check_rule_set(*built, diags);
+  if (is_right != nullptr) *is_right = is_good;
+  if (is_good && depth == Depth::Warnings) {
+    lint::lint(*built, diags);
+    check_test_models(*sources_, *built, diags);
   }
-  Json all = Json::array();
-  for (const support::DiagnosticRecord& record : diags.records()) all.push_back(to_json(record));
-  return all;
+  return protocol_diagnostics(diags, file_, uri_);
 }
 
 std::optional<std::string> Document::formatted() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/rule_set.h"
 #include "compiler/rules_tool/lsp/positions.h"
 #include "compiler/rules_tool/outline.h"
 #include "compiler/support/diagnostic.h"
@@ -19,21 +20,27 @@ class Document {
 
   const std::string& uri() const { return uri_; }
   std::string_view text() const { return sources_->text(file_); }
+  support::FileId file() const { return file_; }
   const std::vector<Statement>& statements() const { return statements_; }
   /// Tokens without comments.
   const std::vector<FormatToken>& tokens() const { return tokens_; }
   /// Index of the token that holds `offset`, or ends there and is a word; -1 where there is none.
   int token_at(uint32_t offset) const;
 
-  /// Parses and checks; the `diagnostics` of the protocol.
-  Json diagnostics() const;
+  enum class Depth {
+    Errors,   ///< what is wrong: found at once
+    Warnings  ///< also what `collage-rules check` warns of, and models of tests: may take seconds
+  };
+  /// Parses and checks; the `diagnostics` of the protocol. `is_right`, where given, becomes true if warnings can be asked
+  /// for: the file has no error, and can be judged alone.
+  Json diagnostics(Depth depth, bool* is_right = nullptr) const;
+  /// Returns what the file says; nullopt if it has errors, links to devices of other files aside.
+  std::optional<ir::RuleSet> rules(support::Diagnostics& diags) const;
+  support::SourceManager& sources() const { return *sources_; }
   /// The text as `fmt` writes it; nullopt if it does not parse.
   std::optional<std::string> formatted() const;
 
  private:
-  Json to_json(const support::DiagnosticRecord& record) const;
-  Json location(const support::Span& span) const;
-
   std::string uri_;
   std::unique_ptr<support::SourceManager> sources_;
   support::FileId file_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 namespace collage::rules_tool::lsp {
 namespace {
@@ -56,6 +57,44 @@ Json range_of(std::string_view text, const support::Span& span) {
   return {{"start", position_of(text, span.begin)}, {"end", position_of(text, span.end)}};
 }
 
+uint32_t utf16_length(std::string_view text) {
+  uint32_t length = 0;
+  for (char c : text) length += units(c);
+  return length;
+}
+
+Positions::Positions(std::string_view text) : text_(text), lines_{0} {
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', end + 1))
+    lines_.push_back(static_cast<uint32_t>(end + 1));
+  uint32_t units = 0;
+  for (size_t begin = 0; begin <= text.size(); begin += kBlock) {
+    units_.push_back(units);
+    units += utf16_length(text.substr(begin, kBlock));
+  }
+}
+
+uint32_t Positions::line_of(uint32_t offset) const {
+  const auto after = std::upper_bound(lines_.begin(), lines_.end(), offset);
+  return static_cast<uint32_t>(after - lines_.begin() - 1);
+}
+
+uint32_t Positions::column_of(uint32_t offset) const {
+  return units_before(offset) - units_before(lines_[line_of(offset)]);
+}
+
+uint32_t Positions::units_before(uint32_t offset) const {
+  const uint32_t block = offset / kBlock;
+  return units_[block] + utf16_length(text_.substr(size_t{block} * kBlock, offset % kBlock));
+}
+
+Json Positions::position(uint32_t offset) const {
+  return {{"line", line_of(offset)}, {"character", column_of(offset)}};
+}
+
+Json Positions::range(const support::Span& span) const {
+  return {{"start", position(span.begin)}, {"end", position(span.end)}};
+}
+
 std::string path_of(const std::string& uri) {
   if (!uri.starts_with(kScheme)) return uri;
   std::string path;
@@ -76,6 +115,13 @@ std::string uri_of(const std::string& path) {
     uri += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return uri;
+}
+
+Json start_of_file(const std::string& uri, const std::string& named) {
+  const std::filesystem::path folder = std::filesystem::path(path_of(uri)).parent_path();
+  const std::string path = (folder / named).lexically_normal().string();
+  if (!path.starts_with('/')) return nullptr;
+  return {{"uri", uri_of(path)}, {"range", range_of("", {})}};
 }
 
 }  // namespace collage::rules_tool::lsp

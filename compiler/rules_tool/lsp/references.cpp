@@ -129,13 +129,8 @@ bool is_const_capture(const Document& document, const Symbol& symbol) {
                      [&](const Capture& capture) { return capture.name == symbol.name && capture.is_const; });
 }
 
-std::string refusal_of(const Document& document, const Symbol& symbol, const std::string& name) {
-  const bool is_word = !name.empty() && is_word_start(name[0]) && std::all_of(name.begin(), name.end(), is_word_part);
-  if (!is_word) return "`" + name + "` is no name";
-  const syntax::Keyword* keyword = syntax::find_keyword(name);
-  if (keyword != nullptr && !keyword->may_be_name()) return "`" + name + "` is a keyword";
-  if (name == "_" || name == "none" || ir::find_op(name) != nullptr || !sema::meaning_of_name(name).empty())
-    return "`" + name + "` means something already";
+/// Why the name cannot be changed in this document alone; empty where it can.
+std::string why_not_here(const Document& document, const Symbol& symbol) {
   const bool is_local = symbol.kind == Symbol::Kind::Capture || symbol.kind == Symbol::Kind::Variable ||
                         symbol.kind == Symbol::Kind::Parameter || symbol.kind == Symbol::Kind::Definition ||
                         symbol.kind == Symbol::Kind::BackendAttribute;
@@ -144,7 +139,30 @@ std::string refusal_of(const Document& document, const Symbol& symbol, const std
         return statement.name() != nullptr && is_same_place(statement.name()->span, *symbol.definition);
       });
   if (!is_local || is_in_file) return "`" + symbol.name + "` may be named in other files, too";
+  const Scope scope(document, symbol.definition->begin);
+  if (symbol.kind == Symbol::Kind::Parameter && scope.around("semantics") != nullptr)
+    return "`" + symbol.name + "` names an argument of kernels";
   return "";
+}
+
+/// Does a word of the file, tests and names after a dot aside, have this spelling?
+bool is_written(const Document& document, const std::string& name) {
+  const std::vector<FormatToken>& tokens = document.tokens();
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const bool is_name = tokens[i].is(name) && (i == 0 || !tokens[i - 1].is("."));
+    if (is_name && !is_in_test(document, tokens[i].span.begin)) return true;
+  }
+  return false;
+}
+
+std::string refusal_of(const Document& document, const Symbol& symbol, const std::string& name) {
+  const bool is_word = !name.empty() && is_word_start(name[0]) && std::all_of(name.begin(), name.end(), is_word_part);
+  if (!is_word) return "`" + name + "` is no name";
+  const syntax::Keyword* keyword = syntax::find_keyword(name);
+  if (keyword != nullptr && !keyword->may_be_name()) return "`" + name + "` is a keyword";
+  if (name == "_" || name == "none" || ir::find_op(name) != nullptr || !sema::meaning_of_name(name).empty())
+    return "`" + name + "` means something already";
+  return why_not_here(document, symbol);
 }
 
 }  // namespace
@@ -169,6 +187,12 @@ std::vector<Span> references_of(const Document& document, uint32_t offset) {
   return found;
 }
 
+std::optional<Renamable> renamable_at(const Document& document, uint32_t offset) {
+  const std::optional<Symbol> symbol = declared_at(document, offset);
+  if (!symbol || !why_not_here(document, *symbol).empty()) return std::nullopt;
+  return Renamable{symbol->span, symbol->name};
+}
+
 Rename rename_at(const Document& document, uint32_t offset, const std::string& name) {
   Rename rename;
   const std::optional<Symbol> symbol = declared_at(document, offset);
@@ -178,6 +202,14 @@ Rename rename_at(const Document& document, uint32_t offset, const std::string& n
   }
   rename.refusal = refusal_of(document, *symbol, name);
   if (!rename.refusal.empty() || name == symbol->name) return rename;
+  // What a whole backend sees hides no other name there, used with it or not: `def act` => `def x` is an error of every
+  // rule that captures an `x`.
+  const bool is_seen_by_all =
+      symbol->kind == Symbol::Kind::Definition || symbol->kind == Symbol::Kind::BackendAttribute;
+  if (is_seen_by_all && is_written(document, name)) {
+    rename.refusal = "`" + name + "` is a name in this file already";
+    return rename;
+  }
   const std::vector<Span> places = references_of(document, offset);
   for (const Span& place : places) {
     const std::optional<Span> taken = definition_of(document, name, place.begin);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/rules_tool/lsp/server.h"
 
-#include <filesystem>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <stdexcept>
 
-#include "compiler/rules_tool/lsp/completion.h"
-#include "compiler/rules_tool/lsp/references.h"
-#include "compiler/rules_tool/lsp/symbols.h"
+#include "compiler/rules_tool/lsp/diagnostics.h"
+#include "compiler/rules_tool/lsp/model_file.h"
+#include "compiler/rules_tool/lsp/rules_file.h"
+#include "compiler/rules_tool/lsp/test_lenses.h"
 #include "compiler/rules_tool/lsp/transport.h"
 #include "include/collage/version.h"
 
@@ -34,10 +37,61 @@ Json capabilities() {
             {"hoverProvider", true},
             {"definitionProvider", true},
             {"referencesProvider", true},
-            {"renameProvider", true},
-            {"completionProvider", {{"triggerCharacters", {"."}}}},
-            {"documentFormattingProvider", true}}},
+            {"renameProvider", {{"prepareProvider", true}}},
+            {"completionProvider", {{"triggerCharacters", {".", "%", "@"}}}},
+            {"documentFormattingProvider", true},
+            {"documentSymbolProvider", true},
+            {"semanticTokensProvider", {{"legend", semantic_legend()}, {"full", true}}},
+            {"codeActionProvider", {{"codeActionKinds", {"quickfix"}}, {"resolveProvider", true}}},
+            {"codeLensProvider", {{"resolveProvider", false}}},
+            {"executeCommandProvider", {{"commands", {kRunTests}}}}}},
           {"serverInfo", {{"name", "collage-rules"}, {"version", COLLAGE_VERSION}}}};
+}
+
+/// What a JSON pointer leads to; null where there is nothing.
+Json at_pointer(const Json& value, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  return value.is_structured() && value.contains(path) ? value.at(path) : Json(nullptr);
+}
+
+bool is_model(const std::string& uri, const Json& language) {
+  if (language == "collage-model") return true;
+  return language != "collage-rules" && path_of(uri).ends_with(".ir");
+}
+
+/// Where ranges of the protocol begin and end, to compare them.
+std::pair<int64_t, int64_t> place_of(const Json& position) {
+  return {position.at("line").get<int64_t>(), position.at("character").get<int64_t>()};
+}
+
+bool overlap(const Json& a, const Json& b) {
+  return place_of(a.at("start")) <= place_of(b.at("end")) && place_of(b.at("start")) <= place_of(a.at("end"));
+}
+
+Json edit_of(const OpenFile& file, const std::vector<Edit>& edits) {
+  const Positions positions(file.text());
+  Json all = Json::array();
+  for (const Edit& edit : edits) all.push_back({{"range", positions.range(edit.span)}, {"newText", edit.text}});
+  return {{"changes", {{file.uri(), std::move(all)}}}};
+}
+
+/// Does an editor that asks for `only` these kinds want fixes?
+bool wants_fixes(const Json& only) {
+  if (!only.is_array()) return true;
+  return std::any_of(only.begin(), only.end(), [](const Json& kind) { return kind == "quickfix" || kind == ""; });
+}
+
+/// Tests that failed, as diagnostics.
+Json failures_of(const Json& outcome) {
+  Json failures = Json::array();
+  for (const Json& test : outcome.at("tests")) {
+    if (test.at("passed").get<bool>()) continue;
+    failures.push_back({{"range", test.at("range")},
+                        {"severity", kErrorSeverity},
+                        {"source", "collage-rules test"},
+                        {"message", test.at("message")}});
+  }
+  return failures;
 }
 
 /// `id` of a request: a number or a string; anything else is not answered by it.
@@ -50,6 +104,14 @@ Json id_of(const Json& message) {
 }  // namespace
 
 bool Server::run() {
+  const bool was_shut_down = serve();
+  // What is found after the end has no reader.
+  const std::lock_guard lock(published_mutex_);
+  published_.clear();
+  return was_shut_down;
+}
+
+bool Server::serve() {
   bool was_shut_down = false;
   while (state_ != State::Exited) {
     was_shut_down = state_ == State::ShutDown;
@@ -98,22 +160,29 @@ Json Server::request(const std::string& method, const Json& params) {
   if (method == "initialize") {
     if (state_ == State::Running) throw RequestError(kInvalidRequest, "the server is initialized");
     state_ = State::Running;
-    return capabilities();
+    return initialize(params);
   }
   if (state_ == State::Fresh) throw RequestError(kNotInitialized, "the server is not initialized");
   if (method == "shutdown") {
     state_ = State::ShutDown;
     return nullptr;
   }
-  if (method == "textDocument/hover") return hover(params);
-  if (method == "textDocument/definition") return definition(params);
+  if (method == "textDocument/hover") return file(params).hover(offset(params));
+  if (method == "textDocument/definition") return file(params).definition(offset(params));
   if (method == "textDocument/references") return references(params);
+  if (method == "textDocument/prepareRename") return prepare_rename(params);
   if (method == "textDocument/rename") return rename(params);
-  if (method == "textDocument/completion") {
-    const Document& of = document(params);
-    return completion(of, offset_at(of.text(), params.at("position")));
-  }
+  if (method == "textDocument/completion") return file(params).completion(offset(params));
   if (method == "textDocument/formatting") return format(params);
+  if (method == "textDocument/documentSymbol") return file(params).symbols();
+  if (method == "textDocument/semanticTokens/full") {
+    const OpenFile& of = file(params);
+    return {{"data", encode_tokens(of.text(), of.semantic_tokens())}};
+  }
+  if (method == "textDocument/codeAction") return code_actions(params);
+  if (method == "codeAction/resolve") return resolve(params);
+  if (method == "textDocument/codeLens") return file(params).lenses();
+  if (method == "workspace/executeCommand") return run_command(params);
   throw RequestError(kMethodNotFound, "no method `" + method + "`");
 }
 
@@ -125,78 +194,108 @@ void Server::notify(const std::string& method, const Json& params) {
   if (state_ != State::Running) return;
   if (method == "textDocument/didOpen") {
     const Json& item = params.at("textDocument");
-    open(item.at("uri"), item.at("text"));
+    open(item, item.at("text"));
   } else if (method == "textDocument/didChange") {
     // The whole text, as `textDocumentSync` asks for: of several changes the last one counts.
     const Json& changes = params.at("contentChanges");
-    if (changes.is_array() && !changes.empty()) open(params.at("textDocument").at("uri"), changes.back().at("text"));
+    if (changes.is_array() && !changes.empty()) open(params.at("textDocument"), changes.back().at("text"));
   } else if (method == "textDocument/didClose") {
-    std::string uri = params.at("textDocument").at("uri");
-    documents_.erase(uri);
-    send({{"jsonrpc", "2.0"},
-          {"method", "textDocument/publishDiagnostics"},
-          {"params", {{"uri", uri}, {"diagnostics", Json::array()}}}});
+    close(params.at("textDocument").at("uri"));
   }
 }
 
-void Server::open(const std::string& uri, std::string text) {
-  Document& opened = documents_.insert_or_assign(uri, Document(uri, std::move(text))).first->second;
-  send({{"jsonrpc", "2.0"},
-        {"method", "textDocument/publishDiagnostics"},
-        {"params", {{"uri", uri}, {"diagnostics", opened.diagnostics()}}}});
+Json Server::initialize(const Json& params) {
+  const Json properties = at_pointer(params, "/capabilities/textDocument/codeAction/resolveSupport/properties");
+  resolves_edits_ =
+      properties.is_array() && std::find(properties.begin(), properties.end(), "edit") != properties.end();
+  return capabilities();
 }
 
-const Document& Server::document(const Json& params) const {
-  auto found = documents_.find(params.at("textDocument").at("uri").get<std::string>());
-  if (found == documents_.end()) throw RequestError(kInvalidParams, "the document is not open");
-  return found->second;
+void Server::open(const Json& item, std::string text) {
+  const std::string uri = item.at("uri");
+  auto known = files_.find(uri);
+  const auto* before = known == files_.end() ? nullptr : dynamic_cast<const ModelFile*>(known->second.get());
+  const bool is_of_models = known == files_.end() ? is_model(uri, at_pointer(item, "/languageId")) : before != nullptr;
+  std::unique_ptr<OpenFile> opened;
+  if (is_of_models) {
+    opened = std::make_unique<ModelFile>(uri, std::move(text), before);
+  } else {
+    opened = std::make_unique<RulesFile>(uri, std::move(text));
+  }
+  const OpenFile& file = *opened;
+  files_.insert_or_assign(uri, std::move(opened));
+  const int64_t serial = ++serial_;
+  {
+    const std::lock_guard lock(published_mutex_);
+    published_[uri] = {serial, at_pointer(item, "/version"), Json::array(), Json::array()};
+  }
+  background_.cancel(uri);
+  publish(uri, serial, file.diagnostics());
+  if (!file.has_slow_check()) return;
+  background_.start(uri, [this, uri, serial, copy = std::string(file.text())] {
+    try {
+      Json found = slow_diagnostics(uri, copy);
+      if (!found.empty()) publish(uri, serial, std::move(found));
+    } catch (const std::exception& error) {
+      send_notification("window/logMessage", {{"type", 1}, {"message", error.what()}});
+    }
+  });
 }
 
-Json Server::hover(const Json& params) const {
-  const Document& of = document(params);
-  std::optional<Symbol> symbol = symbol_at(of, offset_at(of.text(), params.at("position")));
-  if (!symbol) return nullptr;
-  return {{"contents", {{"kind", "markdown"}, {"value", symbol->text}}}, {"range", range_of(of.text(), symbol->span)}};
+void Server::close(const std::string& uri) {
+  background_.cancel(uri);
+  files_.erase(uri);
+  const int64_t serial = ++serial_;
+  {
+    const std::lock_guard lock(published_mutex_);
+    published_[uri] = {serial, nullptr, Json::array(), Json::array()};
+  }
+  publish(uri, serial, Json::array());
+  const std::lock_guard lock(published_mutex_);
+  published_.erase(uri);
 }
 
-Json Server::definition(const Json& params) const {
-  const Document& of = document(params);
-  std::optional<Symbol> symbol = symbol_at(of, offset_at(of.text(), params.at("position")));
-  if (!symbol) return nullptr;
-  if (symbol->definition) return {{"uri", of.uri()}, {"range", range_of(of.text(), *symbol->definition)}};
-  if (symbol->kind != Symbol::Kind::Include) return nullptr;
-  std::filesystem::path folder = std::filesystem::path(path_of(of.uri())).parent_path();
-  std::string path = (folder / symbol->name).lexically_normal().string();
-  return {{"uri", uri_of(path)}, {"range", range_of("", {})}};
+const OpenFile& Server::file_of(const std::string& uri) const {
+  auto found = files_.find(uri);
+  if (found == files_.end()) throw RequestError(kInvalidParams, "the document is not open");
+  return *found->second;
+}
+
+const OpenFile& Server::file(const Json& params) const {
+  return file_of(params.at("textDocument").at("uri").get<std::string>());
+}
+
+uint32_t Server::offset(const Json& params) const {
+  return offset_at(file(params).text(), params.at("position"));
 }
 
 Json Server::references(const Json& params) const {
-  const Document& of = document(params);
-  const uint32_t offset = offset_at(of.text(), params.at("position"));
-  bool with_declaration = true;
-  if (auto context = params.find("context"); context != params.end())
-    with_declaration = context->value("includeDeclaration", true);
-  std::optional<Symbol> symbol = symbol_at(of, offset);
+  const OpenFile& of = file(params);
+  const Json wanted = at_pointer(params, "/context/includeDeclaration");
+  const Positions positions(of.text());
   Json all = Json::array();
-  for (const support::Span& span : references_of(of, offset)) {
-    const bool is_declaration = symbol && symbol->definition && symbol->definition->begin == span.begin;
-    if (!is_declaration || with_declaration) all.push_back({{"uri", of.uri()}, {"range", range_of(of.text(), span)}});
-  }
+  for (const support::Span& span : of.references(offset(params), !wanted.is_boolean() || wanted.get<bool>()))
+    all.push_back({{"uri", of.uri()}, {"range", positions.range(span)}});
   return all;
 }
 
+Json Server::prepare_rename(const Json& params) const {
+  const OpenFile& of = file(params);
+  const std::optional<Renamable> found = of.renamable(offset(params));
+  if (!found) return nullptr;
+  return {{"range", range_of(of.text(), found->span)}, {"placeholder", found->name}};
+}
+
 Json Server::rename(const Json& params) const {
-  const Document& of = document(params);
-  const Rename made = rename_at(of, offset_at(of.text(), params.at("position")), params.at("newName"));
+  const OpenFile& of = file(params);
+  const Rename made = of.rename(offset(params), params.at("newName"));
   if (!made.refusal.empty()) throw RequestError(kRequestFailed, made.refusal);
-  Json edits = Json::array();
-  for (const Edit& edit : made.edits)
-    edits.push_back({{"range", range_of(of.text(), edit.span)}, {"newText", edit.text}});
-  return {{"changes", {{of.uri(), std::move(edits)}}}};
+  return edit_of(of, made.edits);
 }
 
 Json Server::format(const Json& params) const {
-  const Document& of = document(params);
+  const OpenFile& of = file(params);
+  if (!of.has_formatter()) return nullptr;
   std::optional<std::string> text = of.formatted();
   if (!text) throw RequestError(kInvalidRequest, "the document does not parse");
   if (*text == of.text()) return Json::array();
@@ -204,8 +303,99 @@ Json Server::format(const Json& params) const {
   return Json::array({{{"range", range_of(of.text(), all)}, {"newText", *text}}});
 }
 
+Json Server::code_actions(const Json& params) {
+  const OpenFile& of = file(params);
+  const Json& range = params.at("range");
+  Json all = Json::array();
+  if (!wants_fixes(at_pointer(params, "/context/only"))) return all;
+  for (const Json& diagnostic : diagnostics_of(of.uri())) {
+    if (!overlap(diagnostic.at("range"), range)) continue;
+    for (const Json& fix : at_pointer(diagnostic, "/data/fixes")) {
+      const std::string text = fix.at("newText");
+      all.push_back({{"title", fmt::format("Change to `{}`", text)},
+                     {"kind", "quickfix"},
+                     {"isPreferred", true},
+                     {"diagnostics", Json::array({diagnostic})},
+                     {"edit", {{"changes", {{of.uri(), Json::array({fix})}}}}}});
+    }
+  }
+  for (const Json& action : of.actions(offset_at(of.text(), range.at("start")))) {
+    // Of an editor that does not ask again the edit is made now, if one can be.
+    Json whole = action;
+    if (!resolves_edits_) {
+      const std::vector<Edit> edits = of.resolve(action.at("data"));
+      if (edits.empty()) continue;
+      whole["edit"] = edit_of(of, edits);
+    }
+    all.push_back(std::move(whole));
+  }
+  return all;
+}
+
+Json Server::resolve(Json action) const {
+  if (action.contains("edit")) return action;
+  const Json& data = action.at("data");
+  const OpenFile& of = file_of(data.at("uri").get<std::string>());
+  const std::vector<Edit> edits = of.resolve(data);
+  if (edits.empty()) throw RequestError(kRequestFailed, "no model was found that shows it");
+  action["edit"] = edit_of(of, edits);
+  return action;
+}
+
+Json Server::run_command(const Json& params) {
+  if (params.at("command") != kRunTests) throw RequestError(kInvalidParams, "there is no such command");
+  const Json& which = params.at("arguments").at(0);
+  const OpenFile& of = file_of(which.at("uri").get<std::string>());
+  std::optional<Json> outcome = of.run_tests(which);
+  if (!outcome) throw RequestError(kRequestFailed, "the file has errors");
+  const int failed = outcome->at("failed");
+  constexpr int kErrorMessage = 1, kInfoMessage = 3;
+  send_notification("window/showMessage",
+                    {{"type", failed > 0 ? kErrorMessage : kInfoMessage},
+                     {"message", fmt::format("{} passed, {} failed", outcome->at("passed").get<int>(), failed)}});
+  // Failures stand with the other diagnostics until the text changes.
+  publish_failures(of.uri(), failures_of(*outcome));
+  return std::move(*outcome);
+}
+
+Json Server::diagnostics_of(const std::string& uri) {
+  const std::lock_guard lock(published_mutex_);
+  auto known = published_.find(uri);
+  return known == published_.end() ? Json::array() : known->second.diagnostics;
+}
+
+void Server::publish(const std::string& uri, int64_t serial, Json diagnostics) {
+  const std::lock_guard lock(published_mutex_);
+  auto known = published_.find(uri);
+  if (known == published_.end() || known->second.serial != serial) return;
+  known->second.diagnostics = std::move(diagnostics);
+  send_published(uri, known->second);
+}
+
+void Server::publish_failures(const std::string& uri, Json failures) {
+  const std::lock_guard lock(published_mutex_);
+  auto known = published_.find(uri);
+  if (known == published_.end()) return;
+  known->second.failures = std::move(failures);
+  send_published(uri, known->second);
+}
+
+void Server::send_published(const std::string& uri, const Published& published) {
+  Json all = published.diagnostics;
+  for (const Json& failure : published.failures) all.push_back(failure);
+  Json params = {{"uri", uri}, {"diagnostics", std::move(all)}};
+  if (published.version.is_number_integer()) params["version"] = published.version;
+  send_notification("textDocument/publishDiagnostics", std::move(params));
+}
+
 void Server::send(const Json& message) {
-  write_message(out_, message.dump(-1, ' ', false, Json::error_handler_t::replace));
+  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::lock_guard lock(output_);
+  write_message(out_, text);
+}
+
+void Server::send_notification(const char* method, Json params) {
+  send({{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}});
 }
 
 void Server::send_error(const Json& id, int code, const std::string& message) {

@@ -16,9 +16,9 @@ bool holds_pattern(const Statement& statement) {
   return keyword != nullptr && keyword->opens == syntax::Patterns;
 }
 
-/// Token `i`, or an empty token.
+/// Token `i`, or an empty sign.
 const FormatToken& at(const std::vector<FormatToken>& tokens, size_t i) {
-  static const FormatToken none;
+  static const FormatToken none{Kind::Sign, {}, {}};
   return i < tokens.size() ? tokens[i] : none;
 }
 
@@ -44,9 +44,10 @@ bool has_operands(const std::vector<FormatToken>& tokens, size_t i) {
 
 /// Names of operators from `i` on: `Conv(`, or `(Relu | Tanh)(`.
 std::vector<std::string> operator_names(const std::vector<FormatToken>& tokens, size_t i) {
-  if (at(tokens, i).kind == Kind::Name) return {std::string(tokens[i].text)};
+  const FormatToken& first = at(tokens, i);
+  if (first.kind == Kind::Name) return {std::string(first.text)};
   std::vector<std::string> names;
-  if (!at(tokens, i).is("(")) return names;
+  if (!first.is("(")) return names;
   int depth = 0;
   for (; i < tokens.size(); ++i) {
     if (tokens[i].is("(")) ++depth;
@@ -90,12 +91,8 @@ std::string describe(const Capture& capture) {
 
 class Resolver {
  public:
-  Resolver(const Document& document, size_t index)
-      : document_(document),
-        tokens_(document.tokens()),
-        index_(index),
-        token_(tokens_[index]),
-        scope_(document, token_.span.begin) {}
+  Resolver(const Document& document, size_t index, const Scope& scope)
+      : tokens_(document.tokens()), index_(index), token_(tokens_[index]), scope_(scope) {}
 
   std::optional<Symbol> run() const {
     if (token_.kind == Kind::String) return include();
@@ -162,7 +159,8 @@ class Resolver {
     const Statement* statement = scope_.statement();
     for (const auto& [head, kind] : kinds) {
       if (head == "rule" && (statement == nullptr || statement->head != "rule")) continue;
-      if (head == "rewrite" && scope_.around("phase") == nullptr && statement->head != "rewrite") continue;
+      const bool is_rewrite = statement != nullptr && statement->head == "rewrite";
+      if (head == "rewrite" && scope_.around("phase") == nullptr && !is_rewrite) continue;
       for (const Statement* other : scope_.declared(head)) {
         if (other->name() == nullptr || !other->name()->is(token_.text)) continue;
         return make(kind, other->name()->span, fmt::format("```\n{} {}\n```", other->head, other->text()));
@@ -194,17 +192,19 @@ class Resolver {
     return make(is_keyword ? Symbol::Kind::Keyword : Symbol::Kind::Quantity, std::nullopt, text);
   }
 
-  const Document& document_;
   const std::vector<FormatToken>& tokens_;
   size_t index_;
   const FormatToken& token_;
-  Scope scope_;
+  const Scope& scope_;
 };
 
 }  // namespace
 
 Scope::Scope(const Document& document, uint32_t offset)
-    : document_(document), chain_(statements_at(document.statements(), offset)) {}
+    : Scope(document, statements_at(document.statements(), offset)) {}
+
+Scope::Scope(const Document& document, std::vector<const Statement*> chain)
+    : document_(document), chain_(std::move(chain)) {}
 
 const Statement* Scope::around(std::string_view head) const {
   auto it = std::find_if(chain_.rbegin(), chain_.rend(), [head](const Statement* s) { return s->head == head; });
@@ -216,7 +216,12 @@ const Statement* Scope::block() const {
   return it == chain_.rend() ? nullptr : *it;
 }
 
-std::vector<Capture> Scope::captures() const {
+const std::vector<Capture>& Scope::captures() const {
+  if (!captures_) captures_ = find_captures();
+  return *captures_;
+}
+
+std::vector<Capture> Scope::find_captures() const {
   std::vector<Capture> captures;
   if (const Statement* rule = around("rule")) {
     for (const Statement& statement : rule->inner) {
@@ -238,7 +243,13 @@ std::vector<Capture> Scope::captures() const {
   return captures;
 }
 
-std::vector<const Statement*> Scope::declared(std::string_view head) const {
+const std::vector<const Statement*>& Scope::declared(std::string_view head) const {
+  auto known = declared_.find(head);
+  if (known == declared_.end()) known = declared_.emplace(head, find_declared(head)).first;
+  return known->second;
+}
+
+std::vector<const Statement*> Scope::find_declared(std::string_view head) const {
   std::vector<const Statement*> found;
   auto add = [&](const std::vector<Statement>& statements) {
     for (const Statement& statement : statements) {
@@ -318,7 +329,21 @@ std::optional<support::Span> definition_of(const Document& document, std::string
 std::optional<Symbol> symbol_at(const Document& document, uint32_t offset) {
   int index = document.token_at(offset);
   if (index < 0) return std::nullopt;
-  return Resolver(document, static_cast<size_t>(index)).run();
+  const auto token = static_cast<size_t>(index);
+  const Scope scope(document, document.tokens()[token].span.begin);
+  return Resolver(document, token, scope).run();
+}
+
+std::vector<std::optional<Symbol>> symbols_of(const Document& document) {
+  std::vector<std::optional<Symbol>> symbols;
+  std::optional<Scope> scope;  // of the innermost statement, which many tokens share
+  for (size_t i = 0; i < document.tokens().size(); ++i) {
+    std::vector<const Statement*> chain = statements_at(document.statements(), document.tokens()[i].span.begin);
+    const Statement* innermost = chain.empty() ? nullptr : chain.back();
+    if (!scope || scope->statement() != innermost) scope.emplace(document, std::move(chain));
+    symbols.push_back(Resolver(document, i, *scope).run());
+  }
+  return symbols;
 }
 
 }  // namespace collage::rules_tool::lsp

@@ -3,6 +3,7 @@
 // written.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,10 +23,11 @@ struct Capture {
   std::vector<std::string> operators;  ///< of a node: `Relu`, `Sigmoid`
 };
 
-/// Where a place is: the statements around it, and what they make visible.
+/// Where a place is: the statements around it, and what they make visible. What it was asked once it knows.
 class Scope {
  public:
   Scope(const Document& document, uint32_t offset);
+  Scope(const Document& document, std::vector<const Statement*> chain);
 
   /// The innermost statement of this kind around the place, or null.
   const Statement* around(std::string_view head) const;
@@ -35,9 +37,9 @@ class Scope {
   const Statement* block() const;
 
   /// Captures of the rule, rewrite, `deny` or `def` around the place.
-  std::vector<Capture> captures() const;
+  const std::vector<Capture>& captures() const;
   /// Statements of a kind that are visible here: in the backend around the place, and at the top.
-  std::vector<const Statement*> declared(std::string_view head) const;
+  const std::vector<const Statement*>& declared(std::string_view head) const;
   /// The parameter `name` of the `def`, `let` or `semantics` around the place; null if there is none.
   const FormatToken* parameter(std::string_view name) const;
   /// Members of the family whose variable is `name`; empty if there is no such family.
@@ -46,8 +48,13 @@ class Scope {
   std::vector<const ir::OpDef*> operators_of(std::string_view capture) const;
 
  private:
+  std::vector<Capture> find_captures() const;
+  std::vector<const Statement*> find_declared(std::string_view head) const;
+
   const Document& document_;
   std::vector<const Statement*> chain_;
+  mutable std::optional<std::vector<Capture>> captures_;
+  mutable std::map<std::string, std::vector<const Statement*>, std::less<>> declared_;  ///< by head
 };
 
 struct Symbol {
@@ -80,5 +87,8 @@ std::optional<support::Span> definition_of(const Document& document, std::string
 
 /// Returns nullopt if the word has no meaning here.
 std::optional<Symbol> symbol_at(const Document& document, uint32_t offset);
+
+/// What each token stands for; nullopt for those without a meaning.
+std::vector<std::optional<Symbol>> symbols_of(const Document& document);
 
 }  // namespace collage::rules_tool::lsp

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <limits>
 #include <optional>
 
 namespace collage::rules_tool::lsp {
@@ -14,7 +15,8 @@ constexpr size_t kMostBody = size_t{64} << 20;
 
 struct Header {
   std::optional<size_t> length;
-  std::string why;  ///< why it is not a header
+  std::string why;      ///< why it is not a header
+  size_t left_out = 0;  ///< bytes of a body that is too large to read
   bool is_end = false;
 };
 
@@ -59,18 +61,27 @@ Header read_header(std::istream& in) {
       header.length = length;
     } else if (error == std::errc::result_out_of_range || is_number) {
       header.why = "the message is too large";
-      in.ignore(is_number ? static_cast<std::streamsize>(std::min<size_t>(length, 1U << 31U)) : 0);
+      header.left_out = is_number ? length : 0;
     } else {
       header.why = "Content-Length is not a number";
     }
   }
 }
 
+/// Leaves out the next bytes, as far as there are any.
+void leave_out(std::istream& in, size_t count) {
+  constexpr auto kMost = static_cast<size_t>(std::numeric_limits<std::streamsize>::max() - 1);
+  in.ignore(static_cast<std::streamsize>(std::min(count, kMost)));
+}
+
 }  // namespace
 
 Incoming read_message(std::istream& in) {
   Header header = read_header(in);
-  if (!header.why.empty()) return {Incoming::Kind::Bad, header.why};
+  if (!header.why.empty()) {
+    leave_out(in, header.left_out);
+    return {Incoming::Kind::Bad, header.why};
+  }
   if (header.is_end) return {};
   if (!header.length) return {Incoming::Kind::Bad, "a message has no Content-Length"};
   std::string body(*header.length, '\0');

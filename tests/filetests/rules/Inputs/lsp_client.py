@@ -52,6 +52,7 @@ class Client:
     def __init__(self, tool):
         self.server = subprocess.Popen([tool, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.last_id = 0
+        self.version = 0
 
     def send_bytes(self, data):
         self.server.stdin.write(data)
@@ -77,6 +78,8 @@ class Client:
         self.last_id += 1
         self.send({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params or {}})
         answer = self.read()
+        while "method" in answer:  # what the server tells by itself: warnings, found after the errors
+            answer = self.read()
         assert answer["id"] == self.last_id and answer["jsonrpc"] == "2.0", answer
         return answer
 
@@ -91,19 +94,24 @@ class Client:
     def start(self):
         return self.result("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
 
-    def open(self, text, uri=URI):
-        self.notify("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "rules", "version": 1, "text": text}})
-        return self.diagnostics(uri)
+    def open(self, text, uri=URI, language="collage-rules"):
+        self.version += 1
+        document = {"uri": uri, "languageId": language, "version": self.version, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": document})
+        return self.diagnostics(uri, self.version)
 
     def change(self, text, uri=URI):
-        self.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": text}]})
-        return self.diagnostics(uri)
+        self.version += 1
+        self.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": self.version}, "contentChanges": [{"text": text}]})
+        return self.diagnostics(uri, self.version)
 
-    def diagnostics(self, uri):
-        message = self.read()
-        assert message["method"] == "textDocument/publishDiagnostics", message
-        assert message["params"]["uri"] == uri
-        return message["params"]["diagnostics"]
+    def diagnostics(self, uri, version=None):
+        """Those of this version of the text that come next."""
+        while True:
+            message = self.read()
+            assert message["method"] == "textDocument/publishDiagnostics", message
+            if message["params"]["uri"] == uri and message["params"].get("version") == version:
+                return message["params"]["diagnostics"]
 
     def at(self, what, position, uri=URI):
         return self.result("textDocument/" + what, {"textDocument": {"uri": uri}, "position": position})
@@ -357,7 +365,7 @@ def protocol(client):
     client.notify("textDocument/didOpen", {})
     client.start()
     assert client.error("initialize") == -32600
-    assert client.error("textDocument/codeAction") == -32601
+    assert client.error("textDocument/nothing") == -32601
     assert client.error("textDocument/hover", {"textDocument": 5}) == -32602
     assert client.error("textDocument/hover", [1]) == -32602
 
