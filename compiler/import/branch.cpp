@@ -10,7 +10,7 @@ namespace collage::import {
 
 std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& body, const std::vector<std::string>& operands,
                                                const std::vector<std::string>& results, const std::string& place,
-                                               Emitter& emitter) {
+                                               Emitter& emitter, const std::string& prefix) {
   NewNames wanted;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].empty()) wanted.emplace(body.output(static_cast<int>(i)).name(), results[i]);
@@ -20,12 +20,14 @@ std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& body, con
     if (names.emplace(name, new_name).second) return true;
     return emitter.diags().error_at(support::Code::Redefinition, place, "its graph defines `{}` twice", name);
   };
+  auto own_name = [&](const std::string& name) { return emitter.take_name(prefix + name, emitter.is_read(name)); };
   onnx::GraphProto copy = body;
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (!define(body.input(static_cast<int>(i)).name(), operands[i])) return std::nullopt;
+    const std::string& name = body.input(static_cast<int>(i)).name();
+    if (!name.empty() && !define(name, operands[i])) return std::nullopt;
   }
   auto define_constant = [&](std::string& name) -> bool {
-    if (!define(name, emitter.take_name(name))) return false;
+    if (!define(name, own_name(name))) return false;
     rename(name, names);
     return true;
   };
@@ -39,7 +41,7 @@ std::optional<onnx::GraphProto> with_own_names(const onnx::GraphProto& body, con
     for (const std::string& output : inner.output()) {
       if (output.empty()) continue;
       auto result = wanted.find(output);
-      if (!define(output, result == wanted.end() ? emitter.take_name(output) : result->second)) return std::nullopt;
+      if (!define(output, result == wanted.end() ? own_name(output) : result->second)) return std::nullopt;
     }
   }
   for (auto& inner : *copy.mutable_node()) {

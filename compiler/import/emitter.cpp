@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "compiler/import/attribute_kinds.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/infer.h"
 
@@ -49,6 +50,13 @@ bool Emitter::emit(PendingNode node) {
         .did_you_mean(support::closest(node.op, ir::op_names()));
     return false;
   }
+  bool fits = true;
+  for (const ir::AttrDef& def : op->attrs) {
+    if (auto problem = fit_attribute(node.op, node.attrs, def.name, def.kind)) {
+      fits = diags_.error_at(support::Code::BadAttribute, node.where, "{}", *problem);
+    }
+  }
+  if (!fits) return false;
   // Trailing operands and results that are left out are removed, except for results of a variadic operator, which
   // count.
   while (!node.inputs.empty() && !node.inputs.back().is_valid()) node.inputs.pop_back();

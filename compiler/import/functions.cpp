@@ -95,15 +95,6 @@ void give_attributes(onnx::NodeProto& node, const Attributes& attributes) {
   node.mutable_attribute()->Swap(&given);
 }
 
-/// The name of a node in the names of what it unfolds into: its own, or that of its first result.
-std::string label_of(const onnx::NodeProto& node) {
-  if (!node.name().empty()) return node.name();
-  for (const std::string& output : node.output()) {
-    if (!output.empty()) return output;
-  }
-  return node.op_type();
-}
-
 NameSet names_read_in(const onnx::FunctionProto& function) {
   NameSet read(function.output().begin(), function.output().end());
   for (const auto& node : function.node()) {

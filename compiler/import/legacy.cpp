@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/import/attribute_kinds.h"
 #include "compiler/import/pending_node.h"
 #include "compiler/import/proto.h"
 
@@ -221,6 +222,9 @@ bool drop_output_sequence(PendingNode& node, Emitter&) {
 
 // {p = 2.0}  =>  {p = 2}
 bool norm_as_int(PendingNode& node, Emitter& emitter) {
+  if (auto problem = fit_attribute(node.op, node.attrs, "p", ir::AttrKind::Float)) {
+    return emitter.diags().error_at(Code::BadAttribute, node.where, "{}", *problem);
+  }
   double p = node.attrs.get_float("p", 2);
   if (p != std::floor(p) || std::abs(p) > 1e6) return unsupported(node, emitter, "a norm that is not an integer");
   node.attrs.set("p", static_cast<int64_t>(p));

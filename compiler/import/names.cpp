@@ -84,6 +84,14 @@ NameSet names_read(const onnx::NodeProto& node) {
   return read;
 }
 
+std::string label_of(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) return output;
+  }
+  return node.op_type();
+}
+
 bool reads_itself(const onnx::NodeProto& node) {
   return std::any_of(node.input().begin(), node.input().end(), [&node](const std::string& input) {
     return std::find(node.output().begin(), node.output().end(), input) != node.output().end();

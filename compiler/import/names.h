@@ -30,6 +30,9 @@ ModelNames collect_names(const onnx::GraphProto& proto);
 /// Names that a node reads, including its branches.
 NameSet names_read(const onnx::NodeProto& node);
 
+/// The name of a node in the names of what it unfolds into: its own, or that of its first result.
+std::string label_of(const onnx::NodeProto& node);
+
 /// Returns whether a result of the node has the name of one of its operands.
 bool reads_itself(const onnx::NodeProto& node);
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/import/attribute_kinds.h"
 #include "compiler/import/compositions/compositions.h"
 #include "compiler/import/onnx_importer.h"
 #include "compiler/import/sparse.h"
@@ -27,8 +28,6 @@ namespace {
 
 constexpr size_t kMostErrors = 20;
 
-/// Nodes that calls of functions unfold into: calls of calls multiply.
-constexpr int64_t kMostUnfolded = 300'000;
 /// Functions that call functions.
 constexpr size_t kMostNested = 100;
 
@@ -217,21 +216,23 @@ bool OnnxImporter::add_constant_node(const onnx::NodeProto& node, const std::str
     return diags_.error_at(Code::UnsupportedOnnx, place, "a Constant of strings (`{}`) is not supported",
                            attribute.name());
   }
-  runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
-  if (!value) return diags_.error_at(Code::UnsupportedOnnx, place, "{}", value.message());
+  PendingNode pending{node.op_type(), {}, {}, {}, place, node.name()};
+  if (!read_attributes(node, pending)) return false;
+  const runtime::AttrValue* value = pending.attrs.find(attribute.name());
   Tensor tensor;
-  if (auto* given = std::get_if<Tensor>(&*value)) {
+  if (const auto* given = std::get_if<Tensor>(value)) {
     tensor = *given;
-  } else if (std::holds_alternative<double>(*value)) {
+  } else if (const auto* real = std::get_if<double>(value)) {
     tensor = Tensor(runtime::DType::F32, {});
-    tensor.as<float>()[0] = attribute.f();
-  } else if (std::holds_alternative<runtime::Floats>(*value)) {
-    tensor = Tensor(runtime::DType::F32, {attribute.floats_size()});
-    std::copy(attribute.floats().begin(), attribute.floats().end(), tensor.as<float>().begin());
-  } else if (auto* number = std::get_if<int64_t>(&*value)) {
+    tensor.as<float>()[0] = static_cast<float>(*real);
+  } else if (const auto* reals = std::get_if<runtime::Floats>(value)) {
+    tensor = Tensor(runtime::DType::F32, {static_cast<int64_t>(reals->size())});
+    std::transform(reals->begin(), reals->end(), tensor.as<float>().begin(),
+                   [](double each) { return static_cast<float>(each); });
+  } else if (const auto* number = std::get_if<int64_t>(value)) {
     tensor = Tensor(runtime::DType::I64, {});
     tensor.as<int64_t>()[0] = *number;
-  } else if (auto* numbers = std::get_if<runtime::Ints>(&*value)) {
+  } else if (const auto* numbers = std::get_if<runtime::Ints>(value)) {
     tensor = Tensor(runtime::DType::I64, {static_cast<int64_t>(numbers->size())});
     std::copy(numbers->begin(), numbers->end(), tensor.as<int64_t>().begin());
   } else {
@@ -280,6 +281,8 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
     is_there = add_constant_node(node, place);
   } else if (is_standard && node.op_type() == "If") {
     is_there = add_branch(node, place);
+  } else if (function == nullptr && is_loop(node)) {
+    is_there = add_turns(node, std::move(pending));
   } else if (function == nullptr && domain_of(node.domain()) == "ai.onnx.preview" &&
              node.op_type() == "FlexAttention") {
     is_there = add_flex_attention(node, std::move(pending));
@@ -302,6 +305,7 @@ bool OnnxImporter::add_call(const onnx::NodeProto& node, const onnx::FunctionPro
     return diags_.error_at(Code::UnsupportedOnnx, place, "calls are nested more than {} deep", kMostNested);
   }
   unfolded_ += function.node_size();
+  if (left_to_unroll_) *left_to_unroll_ -= function.node_size();
   if (unfolded_ > kMostUnfolded) {
     return diags_.error_at(Code::UnsupportedOnnx, place, "the calls of functions unfold into more than {} nodes",
                            kMostUnfolded);
@@ -346,6 +350,10 @@ bool OnnxImporter::read_attributes(const onnx::NodeProto& node, PendingNode& pen
     runtime::Result<runtime::AttrValue> value = attribute_of(attribute, external_);
     if (!value) return diags_.error_at(Code::UnsupportedOnnx, pending.where, "{}", value.message());
     pending.attrs.set(attribute.name(), std::move(*value));
+  }
+  if (!domain_of(node.domain()).empty()) return true;
+  if (auto problem = fit_foreign_attributes(pending.op, pending.attrs)) {
+    return diags_.error_at(Code::BadAttribute, pending.where, "{}", *problem);
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "compiler/import/attribute_kinds.h"
 #include "compiler/import/functions.h"
 #include "compiler/import/names.h"
 #include "compiler/import/proto.h"
@@ -107,6 +108,9 @@ runtime::Result<NodeView> OnnxFile::node(GraphRef graph, int index) const {
     runtime::Result<runtime::AttrValue> value = attribute_of(attribute, {folder_, &access_});
     if (!value) return value.status();
     view.attrs.set(attribute.name(), std::move(*value));
+  }
+  if (view.domain.empty()) {
+    if (auto problem = fit_foreign_attributes(view.op, view.attrs)) return runtime::Status::error(*problem);
   }
   return view;
 }

@@ -60,6 +60,42 @@ class OnnxImporter {
   /// Adds the nodes of a graph inside a node, on values of these names, which gives values of those.
   bool add_body(const onnx::GraphProto& body, const std::vector<std::string>& operands,
                 const std::vector<std::string>& results, const std::string& where, const std::string& origin);
+  /// Whether the node is a Loop or Scan of the standard.
+  static bool is_loop(const onnx::NodeProto& node);
+  /// Whether all that is needed to know how often a loop runs is known before a run.
+  bool knows_turns(const onnx::NodeProto& node) const;
+  /// Replaces a loop by the nodes of its turns. An error if only a run knows how many these are, or if they are many.
+  bool add_turns(const onnx::NodeProto& node, PendingNode pending);
+  bool add_loop(const onnx::NodeProto& node, const PendingNode& pending);
+  bool add_scan(const onnx::NodeProto& node, const PendingNode& pending);
+  struct LoopBody;
+  /// The body with its constants, which all turns share, added to the graph. Returns nullopt after an error.
+  std::optional<LoopBody> open_body(const onnx::NodeProto& node, const onnx::GraphProto& body,
+                                    const PendingNode& pending);
+  /// Adds the nodes of one turn. Returns the names of the body's results, nullopt after an error.
+  std::optional<std::vector<std::string>> add_turn(const LoopBody& loop, int64_t turn,
+                                                   const std::vector<std::string>& operands);
+  /// The constant that an input of the body stands for in a turn. Returns its name, or "" where nothing reads it.
+  std::string add_number(const LoopBody& loop, int64_t turn, int input, ir::Tensor value);
+  /// Returns the axis of each operand of a Scan behind its states, and how long these are; nullopt after an error.
+  std::optional<std::vector<size_t>> scanned_axes(const PendingNode& node, size_t states, int64_t* turns);
+  /// Adds the slices of a scanned operand, one for each turn. Returns their names, nullopt after an error.
+  std::optional<std::vector<std::string>> add_slices(const LoopBody& loop, ir::ValueId scanned, size_t axis,
+                                                     const std::string& input);
+  /// Appends the last of what a turn gave to the rows of the results from `first` on.
+  bool take_rows(const LoopBody& loop, const std::vector<std::string>& given, size_t first,
+                 std::vector<std::vector<ir::ValueId>>& rows);
+  bool report_no_tensor(const LoopBody& loop, const std::string& name);
+  /// Gives a result of the loop what the last turn left of a state.
+  bool add_state(const LoopBody& loop, const std::string& state, const std::string& result);
+  /// Gives a result of the loop the rows of all turns, along a new axis.
+  bool add_rows(const LoopBody& loop, const std::vector<ir::ValueId>& rows, int64_t axis, const std::string& result);
+  bool add_results(const LoopBody& loop, const std::vector<std::string>& states,
+                   const std::vector<std::vector<ir::ValueId>>& rows, const std::vector<int64_t>& axes);
+  /// The elements of a value where they are known now; null elsewhere.
+  const ir::Tensor* known_tensor(const std::string& name) const;
+  /// The condition of a loop where it is known now; one that is left out is true.
+  std::optional<bool> known_condition(const std::string& name) const;
   /// Adds the nodes of a FlexAttention, and those of the graphs that it holds.
   bool add_flex_attention(const onnx::NodeProto& node, PendingNode pending);
   /// What the graph `name` of the node makes of a value; the value itself where the node has no such graph.
@@ -81,6 +117,9 @@ class OnnxImporter {
     return fmt::format("{}: {} '{}'", file_, kind, name);
   }
 
+  /// Nodes that calls of functions and loops become: calls of calls multiply.
+  static constexpr int64_t kMostUnfolded = 300'000;
+
   const std::string file_;
   const ExternalData external_;
   const onnx::ModelProto& model_;
@@ -92,10 +131,12 @@ class OnnxImporter {
   Sequences sequences_{emitter_};
   FunctionTable functions_;
   std::vector<const onnx::FunctionProto*> calls_;  ///< the functions whose nodes are added now, outermost first
-  int64_t unfolded_ = 0;                           ///< nodes of all calls so far
+  int64_t unfolded_ = 0;                           ///< nodes of all calls and turns of loops so far
+  std::optional<int64_t> left_to_unroll_;          ///< nodes that turns of the outermost loop may still become
   int opset_ = 0;                                  ///< of the nodes that are added now
   NameSet failed_;                                 ///< values that do not exist because of an error
   const StageRequest* request_ = nullptr;          ///< of a later stage
+  bool is_in_stages_ = false;                      ///< what follows a node may be run on the host
   NameSet put_off_;                                ///< in a stage: values of nodes that are not in it
   NameSet unsupported_;                            ///< operators reported already
 };

@@ -206,6 +206,29 @@ int64_t elements_present(const TensorProto& proto, DType dtype) {
                             proto.double_data_size(), proto.uint64_data_size()});
 }
 
+/// Returns whether the field of the kind `type` is set.
+bool holds(const AttributeProto& proto, AttributeProto::AttributeType type) {
+  switch (type) {
+    case AttributeProto::FLOAT: return proto.has_f();
+    case AttributeProto::INT: return proto.has_i();
+    case AttributeProto::STRING: return proto.has_s();
+    case AttributeProto::TENSOR: return proto.has_t();
+    case AttributeProto::FLOATS: return proto.floats_size() > 0;
+    case AttributeProto::INTS: return proto.ints_size() > 0;
+    case AttributeProto::STRINGS: return proto.strings_size() > 0;
+    default: return true;
+  }
+}
+
+/// The first kind whose field is set; UNDEFINED if none is that an operator of a graph can have.
+AttributeProto::AttributeType type_held(const AttributeProto& proto) {
+  for (const auto type : {AttributeProto::FLOAT, AttributeProto::INT, AttributeProto::STRING, AttributeProto::TENSOR,
+                          AttributeProto::FLOATS, AttributeProto::INTS, AttributeProto::STRINGS}) {
+    if (holds(proto, type)) return type;
+  }
+  return AttributeProto::UNDEFINED;
+}
+
 Status parse_stream(google::protobuf::io::CodedInputStream& coded, google::protobuf::MessageLite& message) {
   coded.SetTotalBytesLimit(INT_MAX);
   if (message.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage()) return Status::ok();
@@ -308,23 +331,13 @@ Result<runtime::AttrValue> attribute_of(const AttributeProto& proto, const Exter
   if (proto.has_ref_attr_name() && !proto.ref_attr_name().empty()) {
     return Status::error(fmt::format("attribute `{}` refers to an attribute of a function", proto.name()));
   }
-  auto type = proto.type();
-  if (type == AttributeProto::UNDEFINED) {
-    // Models before IR version 2 do not state the type: the field that is set implies it.
-    if (proto.has_f())
-      type = AttributeProto::FLOAT;
-    else if (proto.has_i())
-      type = AttributeProto::INT;
-    else if (proto.has_s())
-      type = AttributeProto::STRING;
-    else if (proto.has_t())
-      type = AttributeProto::TENSOR;
-    else if (proto.floats_size() > 0)
-      type = AttributeProto::FLOATS;
-    else if (proto.ints_size() > 0)
-      type = AttributeProto::INTS;
-    else if (proto.strings_size() > 0)
-      type = AttributeProto::STRINGS;
+  // Models before IR version 2 do not state the type: the field that is set implies it.
+  const auto held = type_held(proto);
+  const auto type = proto.type() == AttributeProto::UNDEFINED ? held : proto.type();
+  if (held != AttributeProto::UNDEFINED && !holds(proto, type)) {
+    return Status::error(fmt::format("attribute `{}` states the kind {}, and its value is of kind {}", proto.name(),
+                                     onnx::AttributeProto_AttributeType_Name(type),
+                                     onnx::AttributeProto_AttributeType_Name(held)));
   }
   switch (type) {
     case AttributeProto::FLOAT: return AttrValue(runtime::shortest_double(proto.f()));

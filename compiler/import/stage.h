@@ -2,7 +2,7 @@
 // Parts of an ONNX graph between nodes that the values of a run decide.
 //
 // An ir::Graph is static: every shape in it is known. Where a node's results get their shape only from values
-// (NonZero, a Reshape to a shape that was computed, a Loop), the graph is imported as stages:
+// (NonZero, a Reshape to a shape that was computed, a Loop that is not unrolled), the graph is imported as stages:
 //
 //     stage 1      all nodes whose shapes are known        =>  one ir::Graph, compiled as any other
 //     ready        nodes whose operands stage 1 computes   =>  run on the host, one by one
@@ -55,7 +55,7 @@ std::optional<ImportedStage> import_stage(const OnnxFile& file, const StageReque
 /// The nodes of a graph, operands first, otherwise as written; nullopt, after errors, where there is no such order.
 std::optional<std::vector<int>> order_of_nodes(const OnnxFile& file, GraphRef graph, support::Diagnostics& diags);
 
-/// Whether no graph has this operator: loops, sequences, optional values.
+/// Whether no graph has this operator: loops, sequences, optional values. Loops of few turns become nodes all the same.
 bool runs_on_host(const onnx::NodeProto& node);
 bool runs_on_host(const OnnxFile& file, int index);  ///< a node of the file's graph
 /// Whether a graph lies in one of its attributes.

@@ -62,7 +62,9 @@ bool OnnxImporter::add_or_put_off(int index, ImportedStage* stage) {
     std::optional<KnownValue> known = request_->find(name);
     return known && !known->type;
   };
-  const bool is_on_host = runs_on_host(node) || std::any_of(node.input().begin(), node.input().end(), is_no_tensor);
+  const bool is_unrolled = is_loop(node) && knows_turns(node);
+  const bool is_on_host =
+      (runs_on_host(node) && !is_unrolled) || std::any_of(node.input().begin(), node.input().end(), is_no_tensor);
   const Attempt outcome = is_on_host ? Attempt::NeedsValues : attempt(node);
   if (outcome == Attempt::Failed) return false;
   if (outcome == Attempt::Added) return true;
@@ -94,6 +96,7 @@ void OnnxImporter::mark_stage_outputs(ImportedStage* stage) {
 }
 
 std::optional<ImportedStage> OnnxImporter::run_first_stage() {
+  is_in_stages_ = true;
   if (!check_names(proto_, file_, diags_)) return std::nullopt;
   if (!proto_.name().empty()) graph_.name = proto_.name();
   if (!read_header()) return std::nullopt;
@@ -118,6 +121,7 @@ std::optional<ImportedStage> OnnxImporter::run_first_stage() {
 
 std::optional<ImportedStage> OnnxImporter::run_stage(const StageRequest& request) {
   request_ = &request;
+  is_in_stages_ = true;
   if (!proto_.name().empty()) graph_.name = proto_.name();
   if (!read_header()) return std::nullopt;
   ImportedStage stage;

@@ -64,6 +64,19 @@ std::map<std::string, ir::Tensor> deciding_inputs(const import::OnnxFile& file, 
   return deciding;
 }
 
+/// Why a node with a body does not become the nodes of the body, where that is no matter of values: a loop has too many
+/// turns.
+std::optional<std::string> limit_met(const import::OnnxFile& file, const import::OnnxOptions& options,
+                                     const import::NodeView& node, const support::Diagnostics& diags) {
+  if (node.bodies.empty()) return std::nullopt;
+  support::Diagnostics whole(diags.sources());
+  import::import_onnx(file, whole, options);
+  for (const support::DiagnosticRecord& record : whole.records()) {
+    if (record.code == Code::UnsupportedOnnx && record.where == node.where) return record.message;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::unique_ptr<ModelSource> ModelSource::open(const std::string& path, support::FileAccess access,
@@ -148,9 +161,10 @@ std::optional<ModelFile> ModelSource::specialise_whole(const Specialisation& to,
   if (!made) return std::nullopt;
   if (made->whole) return std::move(made->whole);
   runtime::Result<import::NodeView> node = onnx_->node(onnx_->graph(), made->first->ready.front());
+  std::string why = "values of a run decide the shapes of its results";
+  if (node) why = limit_met(*onnx_, {to.bindings, made->bound}, *node, diags).value_or(why);
   return diags
-      .error_at(Code::NotConstant, node ? node->where : path_.string(),
-                "values of a run decide the shapes of its results, so the model has no plan as a whole")
+      .error_at(Code::NotConstant, node ? node->where : path_.string(), "{}, so the model has no plan as a whole", why)
       .note("`collagec {} --run --input NAME=FILE …` runs it in stages", path_.string());
 }
 

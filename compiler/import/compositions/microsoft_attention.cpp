@@ -69,7 +69,9 @@ void self_attention(Composition& c, const SelfAttention& s) {
   int64_t batch = c.dim(s.projected, 0), width = c.dim(s.projected, 2);
   Ints sizes = {width / 3, width / 3, width / 3};
   if (const auto* given = c.any_attr("qkv_hidden_sizes")) {
-    if (const auto* ints = std::get_if<Ints>(given)) sizes = *ints;
+    const auto* ints = std::get_if<Ints>(given);
+    if (!c.need(ints != nullptr, "attribute `qkv_hidden_sizes` must be a list of integers")) return;
+    sizes = *ints;
   }
   if (!c.need(sizes.size() == 3 && sizes[0] > 0 && sizes[1] > 0 && sizes[2] > 0 && sizes[0] <= width &&
                   sizes[1] <= width && sizes[2] <= width && sizes[0] + sizes[1] + sizes[2] == width,

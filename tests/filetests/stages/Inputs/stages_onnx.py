@@ -4,6 +4,9 @@
 
 `detector.onnx`: the rows of `boxes` whose score is above a threshold, the best `most` of them first.
 `decoder.onnx`:  greedy decoding by a Loop, with a cache of keys and values that grows in each turn.
+`recurrent.onnx`: a Scan over four steps, which is no loop any more when the model is read.
+`long.onnx`:     the same over two hundred steps, which stays one.
+`products.onnx`: a product, then a Loop of products whose number of turns is an input: two stages that are compiled.
 """
 import math
 import pathlib
@@ -116,6 +119,54 @@ def decode(tokens, most):
     return tokens
 
 
+STEPS = 4
+
+
+def recurrent(steps):
+    """h = tanh(x W + h R), step by step: all h, and the last."""
+    step = graph("step", [
+        node("MatMul", ["row", "query"], ["p"]),
+        node("MatMul", ["h", "key"], ["q"]),
+        node("Add", ["p", "q"], ["s"]),
+        node("Tanh", ["s"], ["h_out"]),
+    ], [value_info("h", [1, SIZE]), value_info("row", [1, SIZE])],
+        [value_info("h_out", [1, SIZE]), value_info("h_out", [1, SIZE])])
+    nodes = [node("Scan", ["start", "x"], ["last", "all"],
+                  [attribute("num_scan_inputs", "int", 1), attribute("body", "graph", step)])]
+    weights = [tensor(name, [SIZE, SIZE], struct.pack(f"<{SIZE * SIZE}f", *sum(WEIGHTS[name], [])))
+               for name in ("query", "key")]
+    start = tensor("start", [1, SIZE], bytes(4 * SIZE))
+    return model(nodes, opset=17, tensors=[start, *weights], inputs=[value_info("x", [steps, 1, SIZE])],
+                 outputs=[value_info("all", [steps, 1, SIZE]), value_info("last", [1, SIZE])])
+
+
+def recur(rows):
+    """What that computes, in plain Python."""
+    state, states = [0.0] * SIZE, []
+    for row in rows:
+        sums = [sum(row[i] * WEIGHTS["query"][i][j] + state[i] * WEIGHTS["key"][i][j] for i in range(SIZE))
+                for j in range(SIZE)]
+        state = [math.tanh(x) for x in sums]
+        states += state
+    return states
+
+
+def products():
+    """Matrices large enough to be compiled."""
+    n = 64
+    turn = graph("turn", [
+        node("MatMul", ["s", "w"], ["product"]),
+        node("Tanh", ["product"], ["s_out"]),
+        node("Identity", ["go"], ["go_on"]),
+    ], [value_info("i", [], INT64), value_info("go", [], BOOL), value_info("s", [n, n])],
+        [value_info("go_on", [], BOOL), value_info("s_out", [n, n])])
+    nodes = [node("MatMul", ["x", "w"], ["first"]), node("Tanh", ["first"], ["start"]),
+             node("Loop", ["trips", "", "start"], ["y"], [attribute("body", "graph", turn)])]
+    weights = [((i * 7 + j * 5) * 37 % 23 - 11) / 64 for i in range(n) for j in range(n)]
+    return model(nodes, opset=17, tensors=[tensor("w", [n, n], struct.pack(f"<{n * n}f", *weights))],
+                 inputs=[value_info("x", [n, n]), value_info("trips", [], INT64)], outputs=[value_info("y", [n, n])])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     (folder / "detector.onnx").write_bytes(detector())
@@ -131,6 +182,13 @@ def main():
     npy(folder / "most.npy", "<i8", [], [12])
     npy(folder / "prompt.npy", "<i8", [1], [2])
     npy(folder / "text.npy", "<i8", [len(text)], text)
+    (folder / "recurrent.onnx").write_bytes(recurrent(STEPS))
+    (folder / "long.onnx").write_bytes(recurrent(200))
+    rows = [[(i - j) / 4 for j in range(SIZE)] for i in range(STEPS)]
+    npy(folder / "x.npy", "<f4", [STEPS, 1, SIZE], sum(rows, []))
+    npy(folder / "all.npy", "<f4", [STEPS, 1, SIZE], recur(rows))
+    (folder / "products.onnx").write_bytes(products())
+    npy(folder / "trips.npy", "<i8", [], [3])
 
 
 if __name__ == "__main__":

@@ -202,5 +202,30 @@ TEST_F(BadAttentionTest, PlainAttentionHasNothingBetweenTheSoftmaxAndTheSecondPr
   EXPECT_EQ(ops, "Transpose MatMul Mul Where Softmax MatMul ");
 }
 
+// README.md, "Choose the numerics": a key that is excluded has no say in the softmax, its value is multiplied by 0.
+TEST_F(BadAttentionTest, NanOfAnExcludedKey) {
+  set_opset(23);
+  for (const char* name : {"q", "k", "v"}) input(name, {1, 1, 2, 1});
+  attr(node("Attention", {"q", "k", "v"}, {"y"}), "is_causal", int64_t{1});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  const float nan = std::nanf("");
+  const auto attended = [&](float key, float value) {
+    std::vector<Tensor> inputs(3);
+    for (Tensor& tensor : inputs) tensor = Tensor(DType::F32, {1, 1, 2, 1});
+    for (Tensor& tensor : inputs) tensor.as<float>()[0] = tensor.as<float>()[1] = 1;
+    inputs[1].as<float>()[1] = key;
+    inputs[2].as<float>()[1] = value;
+    auto outputs = ir::evaluate_graph(*imported, inputs);
+    EXPECT_TRUE(outputs) << outputs.message();
+    return std::vector<float>((*outputs)[0].as<float>().begin(), (*outputs)[0].as<float>().end());
+  };
+  const std::vector<float> of_key = attended(nan, 3), of_value = attended(1, nan);
+  EXPECT_EQ(of_key[0], 1);
+  EXPECT_TRUE(std::isnan(of_key[1]));
+  EXPECT_TRUE(std::isnan(of_value[0]));
+}
+
 }  // namespace
 }  // namespace collage::import

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "compiler/import/tensor_proto.h"
@@ -35,6 +36,77 @@ TEST_F(ImportTest, FloatAttributesAreWrittenShortAndReadAsF32) {
   const ir::AttrMap& attrs = imported->node(ir::NodeId(0)).attrs;
   EXPECT_EQ(std::get<double>(*attrs.find("epsilon")), 1e-5);
   EXPECT_EQ(attrs.get_float("epsilon", 0), 1e-5F);
+}
+
+TEST_F(ImportTest, IntsServeAsFloats) {
+  input("x", {1, 2});
+  floats("w", {2, 1}, {1, 1});
+  auto& gemm = node("Gemm", {"x", "w"}, {"g"});
+  attr(gemm, "alpha", int64_t{3});
+  attr(node("Constant", {}, {"four"}), "value_float", int64_t{4});
+  node("Add", {"g", "four"}, {"y"});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(std::get<double>(*imported->node(ir::NodeId(0)).attrs.find("alpha")), 3.0);
+  EXPECT_EQ(run(*imported), (std::vector<float>{13}));
+}
+
+TEST_F(ImportTest, ListsOfIntsServeAsFloats) {
+  set_opset(7);
+  input("x", {1, 1, 1, 2});
+  attr(node("Upsample", {"x"}, {"y"}), "scales", std::vector<int64_t>{1, 1, 1, 2});
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{1, 1, 2, 2}));
+}
+
+// Attributes of the operators here, and those of other opsets, which are rewritten.
+TEST_F(ImportTest, AttributesOfOtherKindsAreRefused) {
+  const auto refusal = [this](const std::string& op, int opset, const std::string& name, const auto& value) {
+    model_.clear_graph();
+    graph().set_name("m");
+    set_opset(opset);
+    input("x", {1, 2});
+    attr(node(op, {"x", "x"}, {"y"}), name, value);
+    output("y");
+    support::Diagnostics diags(sources_);
+    write(model_.SerializeAsString());
+    EXPECT_FALSE(import_onnx(path(), diags)) << op << " " << name;
+    return diags.render();
+  };
+  const auto expect = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  // 2^24 + 1, and the largest int.
+  expect(refusal("Gemm", 17, "alpha", int64_t{16777217}),
+         "attribute `alpha` of `Gemm` is a float, and 16777217 is none of 32 bits");
+  expect(refusal("Gemm", 17, "alpha", std::numeric_limits<int64_t>::max()), "9223372036854775807 is none of 32 bits");
+  expect(refusal("Gemm", 17, "alpha", std::string("1")), "attribute `alpha` of `Gemm` is a string, needs a float");
+  expect(refusal("Gemm", 17, "transA", 1.0F), "attribute `transA` of `Gemm` is a float, needs an int");
+  expect(refusal("ReduceMax", 17, "axes", int64_t{1}),
+         "attribute `axes` of `ReduceMax` is an int, needs a list of ints");
+  expect(refusal("ReduceMax", 18, "noop_with_empty_axes", 1.0F),
+         "attribute `noop_with_empty_axes` of `ReduceMax` is a float, needs an int");
+  expect(refusal("Add", 6, "broadcast", std::string("1")), "attribute `broadcast` of `Add` is a string, needs an int");
+  expect(refusal("Unsqueeze", 12, "axes", int64_t{0}),
+         "attribute `axes` of `Unsqueeze` is an int, needs a list of ints");
+  expect(refusal("GlobalLpPool", 1, "p", std::string("2")),
+         "attribute `p` of `GlobalLpPool` is a string, needs a float");
+  expect(refusal("SplitToSequence", 17, "axis", 0.0F),
+         "attribute `axis` of `SplitToSequence` is a float, needs an int");
+}
+
+TEST_F(ImportTest, AttributesWhoseValueIsOfAnotherKindThanStated) {
+  input("x", {1, 2});
+  auto& gemm = node("Gemm", {"x", "x"}, {"y"});
+  attr(gemm, "alpha", 2.0F);
+  gemm.mutable_attribute(0)->set_type(onnx::AttributeProto::INT);
+  output("y");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("attribute `alpha` states the kind INT, and its value is of kind FLOAT"), std::string::npos)
+      << messages();
 }
 
 TEST_F(ImportTest, ReadsEveryKindOfElement) {
