@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over axes: floats in double, integers in wrapping 64 bits.
+// Reductions over axes: floats in double, integers in wrapping 64 bits, their means in 128.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,11 +33,12 @@ RowWalk::Strides result_strides(const Shape& shape, const std::vector<bool>& red
   return strides;
 }
 
+/// Holds the sum of any tensor of 64-bit integers.
+__extension__ using Int128 = __int128;
+
 /// result = finish(fold of step(sum, element) from `initial`, elements folded)
-template <typename T, typename Step, typename Finish>
-void reduce(const KernelArgs& args, const std::vector<bool>& reduced, Accumulator<T> initial, Step step,
-            Finish finish) {
-  using Sum = Accumulator<T>;
+template <typename T, typename Sum, typename Step, typename Finish>
+void reduce(const KernelArgs& args, const std::vector<bool>& reduced, Sum initial, Step step, Finish finish) {
   const TensorView& x_view = args.inputs[0];
   auto y = args.outputs[0].as<T>();
   std::vector<Sum> sums(y.size(), initial);
@@ -74,7 +75,7 @@ template <typename Step, typename Finish = AsIs>
 Status reduce_over(const KernelArgs& args, const std::vector<bool>& reduced, int initial, Step step,
                    Finish finish = {}) {
   return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
-    reduce<T>(args, reduced, static_cast<Accumulator<T>>(initial), step, finish);
+    reduce<T, Accumulator<T>>(args, reduced, static_cast<Accumulator<T>>(initial), step, finish);
     return Status::ok();
   });
 }
@@ -91,7 +92,7 @@ Status reduce_extreme(const KernelArgs& args, bool greatest) {
   std::vector<bool> reduced = axes_of(args);
   if (args.inputs[0].dtype == DType::Bool) {
     // Whether some element is true, or all are.
-    reduce<uint8_t>(
+    reduce<uint8_t, Accumulator<uint8_t>>(
         args, reduced, greatest ? 0 : 1, [=](auto so_far, auto x) { return greatest ? so_far | x : so_far & x; },
         AsIs());
     return Status::ok();
@@ -101,7 +102,7 @@ Status reduce_extreme(const KernelArgs& args, bool greatest) {
     T low = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
     T high = Limits::has_infinity ? Limits::infinity() : Limits::max();
     auto worst = static_cast<Accumulator<T>>(greatest ? low : high);
-    reduce<T>(
+    reduce<T, Accumulator<T>>(
         args, reduced, worst, [=](auto sum, auto x) { return greatest ? maximum(x, sum) : minimum(x, sum); }, AsIs());
     return Status::ok();
   });
@@ -119,13 +120,17 @@ Status kernel_ReduceSum(const KernelArgs& args) {
   return reduce_over(args, reduced, 0, kAdd);
 }
 
+// A mean of integers is exact, cut towards zero: its sum may need more bits than they have.
 Status kernel_ReduceMean(const KernelArgs& args) {
-  return reduce_over(args, axes_of(args), 0, kAdd, []<typename Sum>(Sum sum, int64_t count) {
-    if constexpr (std::is_integral_v<Sum>) {
-      return count == 0 ? Sum(0) : sum / static_cast<Sum>(count);
-    } else {
-      return sum / static_cast<Sum>(count);
-    }
+  return with_number(args.inputs[0].dtype, [&]<typename T>(Type<T>) {
+    using Sum = std::conditional_t<std::is_integral_v<T> && sizeof(T) == 8, Int128, Accumulator<T>>;
+    reduce<T, Sum>(
+        args, axes_of(args), Sum(0), [](Sum sum, Sum x) { return sum + x; },
+        [](Sum sum, int64_t count) {
+          if (std::is_integral_v<T> && count == 0) return Sum(0);
+          return sum / static_cast<Sum>(count);
+        });
+    return Status::ok();
   });
 }
 

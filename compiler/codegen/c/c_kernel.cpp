@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "compiler/codegen/c/c_numbers.h"
 #include "compiler/support/check.h"
 #include "runtime/core/external_functions.h"
 
@@ -187,7 +188,8 @@ static_assert(std::size(kOutsideNames) == static_cast<size_t>(runtime::ExternalF
 /// before it.
 class Writer {
  public:
-  Writer(const Nest& nest, const std::string& symbol) : nest_(nest), symbol_(symbol) {}
+  Writer(const Nest& nest, const std::string& symbol)
+      : nest_(nest), symbol_(symbol), suffix_(c_suffix(nest.number())) {}
 
   std::string run() {
     std::string params;
@@ -213,14 +215,27 @@ class Writer {
     return fmt::format("{}void *restrict b{}, ", nest_.buffers()[i].written ? "" : "const ", i);
   }
   static std::string var(int64_t id) { return fmt::format("v{}", id); }
-  static std::string_view type_name(Type type, int lanes) {
+  std::string type_name(Type type, int lanes) const {
     switch (type) {
       case Type::Int: return "int64_t";
       case Type::Bool: return "int";
-      case Type::Float: return lanes == 1 ? "float" : "vec";
-      case Type::Mask: return lanes == 1 ? "int" : "mask";
+      case Type::Float: return lanes == 1 ? std::string(c_number_type(nest_.number())) : fmt::format("vec{}", suffix_);
+      case Type::Mask: return lanes == 1 ? "int" : fmt::format("mask{}", suffix_);
     }
     return "";
+  }
+  /// `f_NAME` of a scalar, `v_NAME` of a vector.
+  std::string function(int lanes, std::string_view name) const {
+    return fmt::format("{}{}_{}", lanes == 1 ? "f" : "v", suffix_, name);
+  }
+  std::string mask_function(int lanes, std::string_view name) const {
+    return lanes == 1 ? fmt::format("m_{}", name) : fmt::format("vm{}_{}", suffix_, name);
+  }
+  /// The function that loads or stores what a buffer holds.
+  std::string access(int lanes, std::string_view name, int64_t buffer) const {
+    const Element element = nest_.buffers()[static_cast<size_t>(buffer)].element;
+    if (element == nest_.number()) return function(lanes, name);
+    return function(lanes, fmt::format("{}_{}", name, name_of(element)));
   }
   void line(int depth, const std::string& text) {
     out_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n";
@@ -255,7 +270,7 @@ class Writer {
   std::string call(const ExprNode& e, int lanes, std::string_view name, const std::string& more = "") {
     std::string args;
     for (const Expr& operand : e.args) args += (args.empty() ? "" : ", ") + value(operand);
-    return fmt::format("{}_{}({}{})", lanes == 1 ? "f" : "v", name, args, more);
+    return fmt::format("{}({}{})", function(lanes, name), args, more);
   }
 
   std::string compute(const ExprNode& e) {
@@ -272,16 +287,17 @@ class Writer {
         std::string a = arg(e, 0);
         return fmt::format("i_{}({}, {})", kOpNames[static_cast<size_t>(e.op)], a, arg(e, 1));
       }
-      case Op::Load: return load(e, e.lanes == 1 ? "f_load" : "v_load");
-      case Op::LoadAs: return load(e, fmt::format("{}_load_{}", e.lanes == 1 ? "f" : "v", name_of(e.element)));
-      case Op::LoadByte: return load(e, fmt::format("{}_byte_{}", e.lanes == 1 ? "f" : "v", name_of(e.element)));
-      case Op::LoadMask: return load(e, e.lanes == 1 ? "m_load" : "vm_load");
-      case Op::Gather: return load(e, "v_gather");
+      case Op::Load: return load(e, access(e.lanes, "load", e.imm));
+      case Op::LoadAs: return load(e, function(e.lanes, fmt::format("load_{}", name_of(e.element))));
+      case Op::LoadByte: return load(e, function(e.lanes, fmt::format("byte_{}", name_of(e.element))));
+      case Op::LoadMask: return load(e, mask_function(e.lanes, "load"));
+      case Op::Gather: return load(e, access(e.lanes, "gather", e.imm));
       case Op::LoadInt: return fmt::format("i{}_load(b{}, {})", e.width, e.imm, arg(e, 0));
-      case Op::Splat: return fmt::format("v_splat{}({})", e.type == Type::Mask ? "_mask" : "", arg(e, 0));
+      case Op::Splat:
+        return fmt::format("{}({})", function(e.lanes, e.type == Type::Mask ? "splat_mask" : "splat"), arg(e, 0));
       case Op::Even: {
         std::string a = arg(e, 0);
-        return fmt::format("v_even({}, {})", a, arg(e, 1));
+        return fmt::format("{}({}, {})", function(e.lanes, "even"), a, arg(e, 1));
       }
       case Op::BitShl:
       case Op::BitShr: return call(e, e.lanes, kOpNames[static_cast<size_t>(e.op)], fmt::format(", {}", e.imm));
@@ -289,8 +305,8 @@ class Writer {
       case Op::LanesBelow:
       case Op::LanesFrom: {
         std::string lanes = arg(e, 0), count = arg(e, 1);
-        if (e.args[1]->type != Type::Float) count = fmt::format("v_splat_bits({})", count);
-        return fmt::format("v_{}({}, {})", kOpNames[static_cast<size_t>(e.op)], lanes, count);
+        if (e.args[1]->type != Type::Float) count = fmt::format("{}({})", function(e.lanes, "splat_bits"), count);
+        return fmt::format("{}({}, {})", function(e.lanes, kOpNames[static_cast<size_t>(e.op)]), lanes, count);
       }
       case Op::ReduceAdd:
       case Op::ReduceMax:
@@ -357,18 +373,18 @@ class Writer {
         line(depth, fmt::format("{} = {};", var(s.var), text));
         return;
       }
-      case Stmt::Kind::Store: return store(s, s.b->lanes == 1 ? "f_store" : "v_store", s.c, depth);
+      case Stmt::Kind::Store: return store(s, access(s.b->lanes, "store", s.buffer), s.c, depth);
       case Stmt::Kind::StoreInt: return store(s, "i8_store", nullptr, depth);
       case Stmt::Kind::StoreAs:
-        return store(s, fmt::format("{}_store_{}", s.b->lanes == 1 ? "f" : "v", name_of(s.element)), s.c, depth);
+        return store(s, function(s.b->lanes, fmt::format("store_{}", name_of(s.element))), s.c, depth);
       case Stmt::Kind::StoreByte:
-        return store(s, fmt::format("{}_put_{}", s.b->lanes == 1 ? "f" : "v", name_of(s.element)), s.c, depth);
-      case Stmt::Kind::StoreMask: return store(s, s.b->lanes == 1 ? "m_store" : "vm_store", s.c, depth);
+        return store(s, function(s.b->lanes, fmt::format("put_{}", name_of(s.element))), s.c, depth);
+      case Stmt::Kind::StoreMask: return store(s, mask_function(s.b->lanes, "store"), s.c, depth);
       case Stmt::Kind::Scatter: {
         std::string index = value(s.a), stored = value(s.b), offsets = value(s.c);
         std::string mask = s.d ? ", " + value(s.d) : "";
-        line(depth,
-             fmt::format("v_scatter{}(b{}, {}, {}, {}{});", s.d ? "_if" : "", s.buffer, index, stored, offsets, mask));
+        line(depth, fmt::format("{}{}(b{}, {}, {}, {}{});", access(s.b->lanes, "scatter", s.buffer), s.d ? "_if" : "",
+                                s.buffer, index, stored, offsets, mask));
         return;
       }
       case Stmt::Kind::Prefetch: return;
@@ -393,6 +409,7 @@ class Writer {
 
   const Nest& nest_;
   const std::string& symbol_;
+  std::string_view suffix_;
   std::string out_;
   int depth_ = 0;
   int temporaries_ = 0;
@@ -402,8 +419,10 @@ class Writer {
 
 }  // namespace
 
-std::string c_prelude() {
-  return std::string(kPrelude);
+std::string c_prelude(const std::set<Element>& numbers) {
+  std::string text(kPrelude);
+  for (Element number : numbers) text += c_number_prelude(number);
+  return text;
 }
 
 std::string c_kernel(const Nest& nest, const std::string& symbol) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "compiler/codegen/c/c_kernel.h"
+#include "compiler/codegen/c/c_numbers.h"
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
 #include "compiler/ir/op_def.h"
@@ -26,14 +27,6 @@ Isa plain_isa() {
   Isa isa;
   isa.lanes = kCLanes;
   return isa;
-}
-
-/// Returns whether all numbers of the kernel are f32, as those of the text are.
-bool has_c_types(const KernelSketch& sketch) {
-  const auto is_f32 = [](const Nest::Buffer& buffer) { return buffer.element == Element::F32; };
-  const std::vector<Nest::Buffer>& buffers = sketch.nest.buffers();
-  return sketch.nest.number() == Element::F32 && !sketch.nest.rounds() &&
-         std::all_of(buffers.begin(), buffers.end(), is_f32);
 }
 
 /// Returns whether a kernel of the operator can read its weights unpacked. Other weights are packed into the text.
@@ -104,9 +97,10 @@ class FunctionWriter {
     std::vector<runtime::Tensor> constants;
     Isa isa = plain_isa();
     LoweringContext context{cut_.to, isa, 1, constants, temporaries_};
+    const auto is_written = [](const KernelSketch& sketch) { return has_c_types(sketch.nest); };
     for (const Group& group : form_groups(cut_.to, cut_.to.node_ids())) {
       std::vector<KernelSketch> sketches = lower_group(context, group);
-      if (sketches.empty() || !std::all_of(sketches.begin(), sketches.end(), has_c_types)) {
+      if (sketches.empty() || !std::all_of(sketches.begin(), sketches.end(), is_written)) {
         const ir::Node& node = cut_.to.node(group.anchor.is_valid() ? group.anchor : group.nodes[0]);
         return runtime::Status::error(
             fmt::format("`%{}`: `{}` has no generated code here", cut_.to.value(node.outputs[0]).name, node.op->name));
@@ -207,6 +201,7 @@ class FunctionWriter {
   std::string call(const KernelSketch& sketch) {
     std::string symbol = fmt::format("{}_kernel{}", function_.symbol, kernels_++);
     function_.text += c_kernel(sketch.nest, symbol);
+    function_.numbers.insert(sketch.nest.number());
     std::string args;
     for (const LoweredOperand& each : sketch.operands) args += operand(each) + ", ";
     if (sketch.scratch_bytes > 0) {
@@ -253,10 +248,11 @@ std::string describe(const ir::Graph& graph, const CFunction& function) {
 
 std::string c_name(const std::string& name) {
   static const std::set<std::string> kTaken = {
-      "auto",     "break",  "case",     "char",   "const",  "continue", "default", "do",     "double",  "else",
-      "enum",     "extern", "float",    "for",    "goto",   "if",       "inline",  "int",    "long",    "register",
-      "restrict", "return", "short",    "signed", "sizeof", "static",   "struct",  "switch", "typedef", "union",
-      "unsigned", "void",   "volatile", "while",  "vec",    "mask",     "main"};
+      "auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
+      "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
+      "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
+      "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "vec",    "mask",
+      "main",   "vecd",     "maskd",    "veci",     "maski", "vecl",     "maskl"};
   std::string result;
   for (char c : name) {
     bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -279,7 +275,9 @@ std::string c_file(const ir::Graph& graph, const std::vector<CFunction>& functio
     return text;
   };
   std::string head, text;
+  std::set<Element> numbers;
   for (const CFunction& function : functions) {
+    numbers.insert(function.numbers.begin(), function.numbers.end());
     head += describe(graph, function);
     text +=
         fmt::format("\n#define {}_WORKSPACE_BYTES {}\n{}", function.symbol, function.workspace_bytes, function.text);
@@ -288,7 +286,7 @@ std::string c_file(const ir::Graph& graph, const std::vector<CFunction>& functio
                               "aligned to 64\n * bytes.\n *\n",
                               graph.name) +
                   head);
-  return "/*\n" + head + " */\n" + c_prelude() + text;
+  return "/*\n" + head + " */\n" + c_prelude(numbers) + text;
 }
 
 }  // namespace collage::codegen

@@ -8,9 +8,11 @@
 //     void p0(const void *restrict x, const void *restrict w, void *restrict y, void *restrict workspace)
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/nest/loop_nest.h"
 #include "compiler/ir/graph.h"
 #include "runtime/core/status.h"
 
@@ -28,6 +30,7 @@ struct CFunction {
   std::string text;                    ///< kernels and the function, without the prelude
   std::vector<CParameter> parameters;  ///< in order; `void *restrict workspace` follows
   size_t workspace_bytes = 0;          ///< provided by the caller, aligned to 64 bytes
+  std::set<Element> numbers = {};      ///< what its kernels compute in
 };
 
 /// Expects a convex set of nodes, ascending. `symbol` is a C name that is unique in the file. A failure names the

@@ -38,10 +38,10 @@ constexpr size_t kMostBelow = 16;
 /// and makes it one of `to`; false: the element comes from elsewhere.
 template <typename Change>
 Positions mapped(const Positions& at, const ir::Shape& from, const ir::Shape& to, const Change& change) {
-  Positions result;
+  Positions result, place;
   result.reserve(at.size());
   for (int64_t rest : at) {
-    Positions place(from.size());
+    place.resize(from.size());
     const bool is_needed = rest >= 0;
     for (size_t d = from.size(); is_needed && d-- > 0; rest /= from[d]) place[d] = rest % from[d];
     if (!is_needed || !change(place)) {
@@ -70,13 +70,15 @@ class RowMoveBuilder {
     moves_.length = runtime::element_count(row_of(graph_, result_, row_dims));
   }
 
-  std::optional<RowMoves> run() {
+  /// Returns a program that `join` is a part of and that has more than `fewer` nodes, if there is one.
+  std::optional<RowMoves> run(ir::NodeId join, size_t fewer) {
     if (moves_.length == 0 || moves_.length > kLongestMovedRow || runtime::element_count(moves_.outer) == 0)
       return std::nullopt;
     if (!runtime::is_float(dtype_)) return std::nullopt;
     do {
       collect();
-      if (!is_worth_it()) return std::nullopt;
+      // Tables are made only of programs that would be taken: those of longer rows take as many times as long.
+      if (inside_.size() <= fewer || !inside_.contains(join) || !is_worth_it()) return std::nullopt;
       known_.clear();
       moves_.terms.clear();
       is_full_ = false;
@@ -184,26 +186,30 @@ class RowMoveBuilder {
     });
   }
 
-  /// Nodes ascend from operands to readers: in descending order, readers are decided first.
+  /// Nodes ascend from operands to readers: in descending order, readers are decided first. Only producers of what nodes
+  /// inside read are looked at.
   void collect() {
     inside_.clear();
     dims_ = {{result_, row_dims_}};
-    auto at = free_.find(root_);
-    if (at == free_.end()) return;
-    for (auto below = std::make_reverse_iterator(std::next(at)); below != free_.rend(); ++below) {
-      if (inside_.size() >= kMostMovedNodes || (inside_.empty() && *below != root_)) return;
-      const std::optional<size_t> dims = left_out_.contains(*below) ? std::nullopt : dims_inside(*below);
+    std::set<ir::NodeId> open;
+    if (free_.contains(root_)) open.insert(root_);
+    while (!open.empty() && inside_.size() < kMostMovedNodes) {
+      const ir::NodeId id = open.extract(std::prev(open.end())).value();
+      const std::optional<size_t> dims = left_out_.contains(id) ? std::nullopt : dims_inside(id);
       if (!dims) continue;
-      const ir::Node& node = graph_.node(*below);
+      const ir::Node& node = graph_.node(id);
       const auto read = std::find_if(node.outputs.begin(), node.outputs.end(),
                                      [&](ir::ValueId output) { return dims_.contains(output); });
-      const std::optional<std::vector<size_t>> operands = operand_dims(*below, *read, *dims);
+      const std::optional<std::vector<size_t>> operands = operand_dims(id, *read, *dims);
       if (!operands) continue;
-      inside_.insert(*below);
+      inside_.insert(id);
       for (size_t i = 0; i < operands->size(); ++i) {
-        if (!node.inputs[i].is_valid()) continue;
-        const auto [known, is_new] = dims_.try_emplace(node.inputs[i], (*operands)[i]);
+        const ir::ValueId operand = node.inputs[i];
+        if (!operand.is_valid()) continue;
+        const auto [known, is_new] = dims_.try_emplace(operand, (*operands)[i]);
         if (!is_new && known->second != (*operands)[i]) known->second = kContradictory;
+        const ir::NodeId producer = graph_.value(operand).producer;
+        if (producer.is_valid() && producer < id && free_.contains(producer)) open.insert(producer);
       }
     }
   }
@@ -380,9 +386,8 @@ std::optional<RowMoves> row_moves(const ir::Graph& graph, ir::NodeId join, const
     std::optional<RowMoves> most;
     const size_t rank = graph.value(graph.first_output(*end)).type.shape.size();
     for (size_t dims = 1; dims <= rank; ++dims) {
-      std::optional<RowMoves> moves = RowMoveBuilder(graph, *end, dims, free).run();
-      if (!moves || !std::binary_search(moves->nodes.begin(), moves->nodes.end(), join)) continue;
-      if (!most || moves->nodes.size() > most->nodes.size()) most = std::move(moves);
+      std::optional<RowMoves> moves = RowMoveBuilder(graph, *end, dims, free).run(join, most ? most->nodes.size() : 0);
+      if (moves) most = std::move(moves);
     }
     if (most) return most;
   }

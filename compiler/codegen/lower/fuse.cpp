@@ -28,6 +28,8 @@ namespace {
 
 /// Limits live vectors and the size of one kernel.
 constexpr size_t kMostNodes = 48;
+/// Drafts that are looked at on the way from one to another.
+constexpr size_t kMostBetween = 1 << 10;
 
 struct Draft {
   ir::NodeId anchor;
@@ -93,7 +95,7 @@ class Grouping {
     const std::vector<int> neighbours = keeps_apart(id) ? std::vector<int>() : sorted_neighbours(id);
     int home = -1;
     for (int candidate : neighbours) {
-      if (!takes(candidate, id) || reaches_through_others(candidate, {id})) continue;
+      if (!takes(candidate, id) || leads_around({candidate}, {id})) continue;
       home = candidate;
       break;
     }
@@ -137,7 +139,7 @@ class Grouping {
       if (d.number && d.number != result_dtype(id)) continue;
       const bool fits = std::all_of(d.nodes.begin(), d.nodes.end(),
                                     [&](ir::NodeId node) { return row_role(graph_, node, rows) != RowRole::None; });
-      if (!fits || reaches_through_others(candidate, {id})) continue;
+      if (!fits || leads_around({candidate}, {id})) continue;
       home = candidate;
       break;
     }
@@ -213,7 +215,7 @@ class Grouping {
       nodes.push_back(transpose);
       parts.insert(made_by);
     }
-    if (returns_to(parts, nodes)) return false;
+    if (leads_around(parts, nodes)) return false;
     Draft fresh;
     fresh.anchor = id;
     fresh.nodes = nodes;
@@ -272,31 +274,40 @@ class Grouping {
     return read.size() == 1;
   }
 
-  /// Returns whether a path leads out of these drafts and back, if they become one with `nodes`.
-  bool returns_to(const std::set<int>& parts, const std::vector<ir::NodeId>& nodes) const {
-    std::set<int> seen;
-    std::vector<int> open;
-    const auto visit = [&](ir::NodeId id, bool is_inside) {
-      for (int other : operand_drafts(id)) {
-        if (parts.contains(other)) {
-          if (!is_inside) return true;
-          continue;
-        }
-        if (seen.insert(other).second) open.push_back(other);
-      }
-      return false;
-    };
-    for (ir::NodeId id : nodes) {
-      if (visit(id, true)) return true;
-    }
+  /// Returns whether a path leads from these drafts through others to one of `targets`, with which they would become one.
+  /// Groups run as a whole: a path from one node of a group is a path from all.
+  ///
+  /// Only what is placed can lie on such a path. Nodes are placed in order, so that little lies behind the draft of an
+  /// operand; where it is much, a path is assumed.
+  bool leads_around(const std::set<int>& homes, const std::vector<ir::NodeId>& targets) const {
+    const std::set<ir::NodeId> ends(targets.begin(), targets.end());
+    std::set<int> seen = homes;
+    std::vector<int> open(homes.begin(), homes.end());
     while (!open.empty()) {
+      if (seen.size() > kMostBetween) return true;
       const int at = open.back();
       open.pop_back();
-      for (ir::NodeId id : drafts_[static_cast<size_t>(at)].nodes) {
-        if (visit(id, false)) return true;
+      for (ir::NodeId node : drafts_[static_cast<size_t>(at)].nodes) {
+        for (ir::NodeId reader : readers_of(node)) {
+          if (ends.contains(reader)) {
+            if (!homes.contains(at)) return true;
+            continue;
+          }
+          const auto placed = of_.find(reader);
+          if (placed != of_.end() && seen.insert(placed->second).second) open.push_back(placed->second);
+        }
       }
     }
     return false;
+  }
+
+  std::vector<ir::NodeId> readers_of(ir::NodeId id) const {
+    std::vector<ir::NodeId> readers;
+    for (ir::ValueId result : graph_.node(id).outputs) {
+      if (!result.is_valid()) continue;
+      for (const ir::Use& use : graph_.value(result).uses) readers.push_back(use.node);
+    }
+    return readers;
   }
 
   void open_anchor(ir::NodeId id) {
@@ -396,40 +407,6 @@ class Grouping {
     return true;
   }
 
-  // Returns whether a path leads from draft `home` through nodes outside it to an operand of `targets`. Groups run as a
-  // whole: a path to one node of a group is a path to all.
-  bool reaches_through_others(int home, const std::vector<ir::NodeId>& targets) const {
-    std::set<ir::NodeId> seen;
-    std::vector<ir::NodeId> open;
-    auto visit_operands = [&](ir::NodeId id, bool direct) {
-      for (ir::ValueId value : graph_.node(id).inputs) {
-        if (!value.is_valid()) continue;
-        ir::NodeId producer = graph_.value(value).producer;
-        auto at = of_.find(producer);
-        if (at == of_.end()) continue;
-        if (at->second == home) {
-          if (!direct) return true;
-          continue;
-        }
-        for (ir::NodeId mate : drafts_[static_cast<size_t>(at->second)].nodes) {
-          if (seen.insert(mate).second) open.push_back(mate);
-        }
-      }
-      return false;
-    };
-    std::set<ir::NodeId> own(targets.begin(), targets.end());
-    for (ir::NodeId id : targets) {
-      if (visit_operands(id, true)) return true;
-    }
-    while (!open.empty()) {
-      ir::NodeId id = open.back();
-      open.pop_back();
-      if (own.contains(id)) continue;
-      if (visit_operands(id, false)) return true;
-    }
-    return false;
-  }
-
   // A kernel reads the operands of its anchor, and of what lies before that, from memory, so their producers cannot be
   // in its epilogue.
   bool feeds_anchor(const std::vector<ir::NodeId>& producers, const Draft& of) const {
@@ -455,7 +432,7 @@ class Grouping {
       if (!takes(home, id)) return;
     }
     if (feeds_anchor(from.nodes, into)) return;
-    if (reaches_through_others(home, from.nodes) || reaches_through_others(other, into.nodes)) return;
+    if (leads_around({home}, from.nodes) || leads_around({other}, into.nodes)) return;
     for (ir::NodeId id : from.nodes) of_[id] = home;
     if (!into.number) into.number = from.number;
     into.nodes.insert(into.nodes.end(), from.nodes.begin(), from.nodes.end());

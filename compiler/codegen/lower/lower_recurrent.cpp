@@ -11,6 +11,7 @@
 // A computed length that is not within 0 to the number of steps is moved there and noted: a check fails behind the
 // kernel that makes the states ready (LoweredCheck in jit.h).
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "compiler/codegen/generators/microkernel.h"
@@ -292,6 +293,7 @@ class RecurrentLowering {
   RecurrentLowering(const LoweringContext& context, const Group& group) : context_(context) {
     const ir::Node& node = context.graph.node(group.anchor);
     plan_.r = *describe_recurrence(context.graph, group.anchor);
+    if (plan_.r.is_narrow) widen_constants();
     if (plan_.r.checks_lengths) {
       plan_.checks = {make_check(context, node.op->name, plan_.r.steps, LoweredCheck::Kind::Length)};
     }
@@ -330,6 +332,15 @@ class RecurrentLowering {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
       return x.name == y.name && x.alpha == y.alpha && x.beta == y.beta;
     });
+  }
+
+  void widen_constants() {
+    const runtime::Tensor** given[] = {&plan_.r.w, &plan_.r.r, &plan_.r.bias, &plan_.r.peepholes};
+    for (size_t i = 0; i < wide_.size(); ++i) {
+      if (*given[i] == nullptr) continue;
+      wide_[i] = widen_weights(**given[i]);
+      *given[i] = &wide_[i];
+    }
   }
 
   void choose_sizes() {
@@ -383,13 +394,24 @@ class RecurrentLowering {
     }
   }
 
-  /// from_x = MatMul(x, w) + bias, as the MatMul's lowering computes it.
+  /// from_x = MatMul(x, w) + bias, as the MatMul's lowering computes it; of f16 and bf16 MatMul(Cast(x), w) + bias, all in
+  /// f32.
   bool project_inputs(std::vector<KernelSketch>* kernels) {
     const Recurrence& r = plan_.r;
     ir::Graph graph;
     const ir::TensorType& x = context_.graph.value(r.x).type;
-    const ir::TensorType y{x.dtype, {x.shape[0], x.shape[1], plan_.columns()}};
-    const ir::ValueId operand = graph.add_input("x", x);
+    const ir::TensorType y{ir::DType::F32, {x.shape[0], x.shape[1], plan_.columns()}};
+    const ir::ValueId given = graph.add_input("x", x);
+    ir::ValueId operand = given;
+    int wide = -1;
+    if (r.is_narrow) {
+      ir::AttrMap to;
+      to.set("to", int64_t{runtime::onnx_of(ir::DType::F32)});
+      const ir::NodeId cast =
+          graph.add_node(*ir::find_op("Cast"), {given}, to, {"wide"}, {ir::TensorType{ir::DType::F32, x.shape}});
+      operand = graph.first_output(cast);
+      wide = temporary(runtime::element_count(x.shape));
+    }
     const ir::ValueId w = graph.add_constant("w", ir::make_constant(pack_input_weights(r, plan_.blocks)));
     ir::NodeId last = graph.add_node(*ir::find_op("MatMul"), {operand, w}, {}, {"product"}, {y});
     if (r.bias != nullptr) {
@@ -407,18 +429,20 @@ class RecurrentLowering {
       for (KernelSketch& sketch : sketches) {
         for (LoweredOperand& each : sketch.operands) {
           if (each.kind != LoweredOperand::Kind::Value || !each.value.is_valid()) continue;
-          each = in_partition(graph, each.value, operand);
+          if (each.value == given) {
+            each = {LoweredOperand::Kind::Value, r.x};
+          } else if (each.value == operand) {
+            each = {LoweredOperand::Kind::Temporary, {}, wide};
+          } else if (graph.value(each.value).is_constant()) {
+            each = {LoweredOperand::Kind::Constant, {}, constant(graph.value(each.value).constant->data)};
+          } else {
+            each = {LoweredOperand::Kind::Temporary, {}, plan_.from_x};
+          }
         }
         kernels->push_back(std::move(sketch));
       }
     }
     return true;
-  }
-
-  LoweredOperand in_partition(const ir::Graph& graph, ir::ValueId value, ir::ValueId x) {
-    if (value == x) return {LoweredOperand::Kind::Value, plan_.r.x};
-    if (!graph.value(value).is_constant()) return {LoweredOperand::Kind::Temporary, {}, plan_.from_x};
-    return {LoweredOperand::Kind::Constant, {}, constant(graph.value(value).constant->data)};
   }
 
   /// Leaves a wrong length where the check finds it.
@@ -501,6 +525,7 @@ class RecurrentLowering {
 
   const LoweringContext& context_;
   RecurrentPlan plan_;
+  std::array<runtime::Tensor, 4> wide_;  ///< the constants of f16 or bf16 that `plan_.r` leads to
 };
 
 bool accepts_recurrence(const ir::Graph& graph, ir::NodeId id) {

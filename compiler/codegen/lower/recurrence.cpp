@@ -5,6 +5,8 @@
 
 #include "compiler/codegen/generators/recurrent_cell.h"
 #include "compiler/ir/op_def.h"
+#include "runtime/core/narrow_float.h"
+#include "runtime/core/storage.h"
 
 namespace collage::codegen {
 namespace {
@@ -52,7 +54,8 @@ std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId
   if (runtime::resolve_recurrent(r.kind, node.attrs, &r.spec) || !knows_functions(r.spec)) return std::nullopt;
   r.x = node.inputs[0];
   const ir::TensorType& x = graph.value(r.x).type;
-  if (x.dtype != ir::DType::F32) return std::nullopt;
+  r.is_narrow = runtime::is_narrow_float(x.dtype);
+  if (x.dtype != ir::DType::F32 && !r.is_narrow) return std::nullopt;
   const bool fits = take_constant_operand(graph, node, 1, &r.w) && take_constant_operand(graph, node, 2, &r.r) &&
                     take_constant_operand(graph, node, 3, &r.bias) &&
                     (r.kind != runtime::CellKind::Lstm || take_constant_operand(graph, node, 7, &r.peepholes));
@@ -79,6 +82,13 @@ std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId
     if (is_short) r.lengths = node.inputs[4];
   }
   return r;
+}
+
+runtime::Tensor widen_weights(const runtime::Tensor& narrow) {
+  runtime::Tensor wide(runtime::DType::F32, narrow.shape());
+  const runtime::Storage storage{*runtime::storage_type_of(narrow.dtype())};
+  runtime::convert_storage(runtime::DType::F32, narrow.count(), narrow.data(), storage, wide.data(), {});
+  return wide;
 }
 
 runtime::Tensor pack_units(const Recurrence& r, const HiddenBlocks& blocks, int64_t gates,

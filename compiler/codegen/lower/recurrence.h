@@ -27,6 +27,7 @@ struct Recurrence {
   int64_t gates = 0;
   ir::ValueId x, h0, c0, lengths;  ///< invalid if absent; c0 also where there is no cell, lengths if all are `steps`
   bool checks_lengths = false;     ///< they are computed: each may be wrong
+  bool is_narrow = false;  ///< f16 or bf16, weights and states too: all is computed in f32, and results are rounded
   const runtime::Tensor* w = nullptr;
   const runtime::Tensor* r = nullptr;
   const runtime::Tensor* bias = nullptr;       ///< null: none
@@ -38,10 +39,13 @@ struct Recurrence {
   bool has_two_products() const { return kind == runtime::CellKind::Gru && !reset_after_matmul; }
 };
 
-/// Returns nullopt if the node is no LSTM, GRU or RNN, or must run on its reference kernel: another dtype than f32;
-/// attributes that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases or peepholes that are
-/// computed, or constant lengths that are wrong.
+/// Returns nullopt if the node is no LSTM, GRU or RNN, or must run on its reference kernel: elements of f64; attributes
+/// that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases or peepholes that are computed,
+/// or constant lengths that are wrong.
 std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId id);
+
+/// f16 or bf16 as f32: what the functions below expect of weights, biases and peepholes.
+runtime::Tensor widen_weights(const runtime::Tensor& narrow);
 
 /// Gates [first, first + count), whose products with the state are computed together.
 struct GateRange {

@@ -297,6 +297,23 @@ TEST(Kernels, Reductions) {
   expect_equal(run("ReduceSum", {f32({3}, {16777216, 1, 1})})[0], f32({1}, {16777218}));
 }
 
+// Sums of i64 wrap, means do not; both are cut towards zero.
+TEST(Kernels, MeansOfIntegersAreExact) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  const Attrs rows = {{"axes", Ints{1}}, {"keepdims", int64_t{0}}};
+  const Tensor ends = i64({4, 3}, {kMost, kMost, kMost - 3, kLeast, kLeast, kLeast, kLeast, kMost, -1, -7, 0, 0});
+  expect_equal(run("ReduceMean", {ends}, rows)[0], i64({4}, {kMost - 1, kLeast, 0, -2}));
+  expect_equal(run("ReduceMean", {i32({2}, {2147483647, 2147483645})})[0], i32({1}, {2147483646}));
+  Tensor unsigned_ends(DType::U64, {2});
+  unsigned_ends.as<uint64_t>()[0] = std::numeric_limits<uint64_t>::max();
+  unsigned_ends.as<uint64_t>()[1] = std::numeric_limits<uint64_t>::max() - 2;
+  EXPECT_EQ(run("ReduceMean", {unsigned_ends})[0].as<uint64_t>()[0], std::numeric_limits<uint64_t>::max() - 1);
+  EXPECT_EQ(run("ReduceMean", {i64({0}, {})})[0].as<int64_t>()[0], 0);
+  expect_equal(run("ReduceSum", {i64({2}, {kMost, 1})})[0], i64({1}, {kLeast}));
+  // 2 * 2^62 is -2^63 in 64 bits, which has no root.
+  expect_equal(run("ReduceL2", {i64({2}, {int64_t{1} << 31, int64_t{1} << 31})})[0], i64({1}, {0}));
+}
+
 TEST(Kernels, ArgMaxTiesGoToTheFirstUnlessAsked) {
   Tensor x = f32({2, 3}, {1, 5, 5, 7, 2, 7});
   Attrs attrs = {{"axis", int64_t{-1}}, {"keepdims", int64_t{0}}};

@@ -51,7 +51,10 @@ void expect_same(Model& model, double tolerance = 2e-5) {
   Call call = compile(c_file(graph, {*function}) + caller(*function));
   ASSERT_NE(call, nullptr);
   std::vector<runtime::Tensor> inputs;
-  for (ir::ValueId input : graph.inputs()) inputs.push_back(model.random_tensor(graph.value(input).type.shape, -2, 2));
+  for (ir::ValueId input : graph.inputs()) {
+    const ir::TensorType& type = graph.value(input).type;
+    inputs.push_back(model.random_tensor(type.shape, -2, 2, type.dtype));
+  }
   auto expected = ir::evaluate_graph(graph, inputs);
   ASSERT_TRUE(expected) << expected.message();
   std::vector<runtime::Tensor> outputs;
@@ -176,6 +179,26 @@ TEST(CSource, Movement) {
   expect_same(model);
 }
 
+// Elements of one and two bytes are words in vectors, where they do not make up words: in rows, by a table of offsets, by
+// strides, and one alone.
+TEST(CSource, MovedSmallElements) {
+  for (ir::DType dtype : {ir::DType::Bool, ir::DType::U8, ir::DType::I8, ir::DType::F16, ir::DType::BF16}) {
+    SCOPED_TRACE(runtime::name_of(dtype));
+    Model model(11);
+    model.dtype = dtype;
+    const ir::ValueId x = model.input({3, 7, 5});
+    ir::AttrMap swapped;
+    swapped.set("perm", runtime::Ints{0, 2, 1});
+    model.graph.mark_output(model.op("Slice", {x, model.ints({1}), model.ints({6}), model.ints({1})}));
+    model.graph.mark_output(
+        model.op("Slice", {x, model.ints({4}), model.ints({0}), model.ints({2}), model.ints({-2})}));
+    model.graph.mark_output(model.op("Transpose", {x}, swapped));
+    model.graph.mark_output(model.op("Transpose", {model.input({37, 67})}));
+    model.graph.mark_output(model.op("Identity", {model.input(runtime::Shape{})}));
+    expect_same(model, 0);
+  }
+}
+
 TEST(CSource, PlacesAndRemainders) {
   Model model(7);
   const ir::ValueId x = model.input({7, 13});
@@ -191,6 +214,57 @@ TEST(CSource, PlacesAndRemainders) {
   smallest.set("axis", int64_t{0});
   for (const ir::ValueId y : model.ops("TopK", {x, model.ints({3})}, smallest, 2)) model.graph.mark_output(y);
   expect_same(model);
+}
+
+// Sums of f32 are added in f64; lists of i64 have vectors of two lanes.
+TEST(CSource, ScansOfEveryNumber) {
+  for (ir::DType dtype : {ir::DType::F32, ir::DType::F64, ir::DType::I32, ir::DType::I64}) {
+    SCOPED_TRACE(runtime::name_of(dtype));
+    Model model(8);
+    model.dtype = dtype;
+    const ir::ValueId x = model.input({3, 11, 7});
+    ir::AttrMap backwards, without_own, middle;
+    backwards.set("reverse", int64_t{1});
+    without_own.set("exclusive", int64_t{1});
+    middle.set("axis", int64_t{1});
+    model.graph.mark_output(model.op("CumSum", {x, model.ints({1})}));
+    model.graph.mark_output(model.op("CumSum", {x, model.ints({-1})}, without_own));
+    model.graph.mark_output(model.op("CumProd", {x, model.ints({0})}, backwards));
+    for (const ir::ValueId y : model.ops("TopK", {x, model.ints({5})}, {}, 2)) model.graph.mark_output(y);
+    for (const ir::ValueId y : model.ops("TopK", {x, model.ints({3})}, middle, 2)) model.graph.mark_output(y);
+    expect_same(model, 0);
+  }
+}
+
+TEST(CSource, WholeNumbers) {
+  for (ir::DType dtype : {ir::DType::I32, ir::DType::I64}) {
+    SCOPED_TRACE(runtime::name_of(dtype));
+    Model model(9);
+    model.dtype = dtype;
+    const ir::ValueId x = model.input({5, 13});
+    const ir::ValueId seven = dtype == ir::DType::I32 ? whole_constant<int32_t>(model, dtype, {}, 7, 7)
+                                                      : whole_constant<int64_t>(model, dtype, {}, 7, 7);
+    const ir::ValueId rest = model.op("Mod", {x, seven});
+    const ir::ValueId off_on = dtype == ir::DType::I32 ? whole_constant<int32_t>(model, dtype, {2}, -9, 9)
+                                                       : whole_constant<int64_t>(model, dtype, {2}, -9, 9);
+    model.graph.mark_output(model.op("OneHot", {rest, model.ints({7}), off_on}));
+    model.graph.mark_output(model.op("Trilu", {model.op("Mul", {model.op("Add", {x, rest}), x})}));
+    model.graph.mark_output(model.op("ReduceSum", {model.op("Min", {x, rest}), model.ints({1})}));
+    model.graph.mark_output(model.op("ReduceMax", {model.op("Sub", {x, rest})}));
+    expect_same(model, 0);
+  }
+}
+
+TEST(CSource, Doubles) {
+  Model model(10);
+  model.dtype = ir::DType::F64;
+  const ir::ValueId x = model.input({5, 13});
+  const ir::ValueId y = model.op("Sigmoid", {model.op("MatMul", {x, model.input({13, 9})})});
+  model.graph.mark_output(model.op("Softmax", {model.op("Mul", {y, model.op("Exp", {y})})}));
+  ir::AttrMap rows;
+  rows.set("axes", runtime::Ints{0});
+  model.graph.mark_output(model.op("ReduceMean", {model.op("Erf", {x})}, rows));
+  expect_same(model, 1e-12);
 }
 
 // Rotary positions of halves and of neighbours.
@@ -214,6 +288,7 @@ TEST(CSource, MovedRows) {
 
 TEST(CSource, RefusesWhatHasNoGeneratedCode) {
   Model model(6);
+  model.dtype = ir::DType::U8;
   model.graph.mark_output(model.op("CumSum", {model.input({4}), model.ints({0})}));
   auto function = c_function(model.graph, model.graph.node_ids(), "model");
   ASSERT_FALSE(function);

@@ -39,7 +39,7 @@ class ByPlace : public IsaTest {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Isa, ByPlace, testing::Values("", "haswell"));
+INSTANTIATE_TEST_SUITE_P(Isa, ByPlace, testing::Values("", "haswell", "x86-64-v2"));
 
 const std::vector<ir::DType> kTriangles = {ir::DType::F32, ir::DType::F64,  ir::DType::I32, ir::DType::I64,
                                            ir::DType::F16, ir::DType::BF16, ir::DType::Bool};

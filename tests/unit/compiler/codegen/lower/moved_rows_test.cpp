@@ -208,13 +208,19 @@ TEST_F(MovedRows, OtherProcessors) {
     if (!codegen::cpu_obstacle(cpu).empty()) continue;
     make(1, false, cpu);
     for (int form = 0; form < 4; ++form) {
-      for (int64_t n : {6, 30, 128}) {
-        SCOPED_TRACE(fmt::format("{} form {} of {}", cpu, form, n));
+      for (const auto& [n, dtype] : {std::pair<int64_t, ir::DType>{6, ir::DType::F32},
+                                     {30, ir::DType::F32},
+                                     {128, ir::DType::F32},
+                                     {30, ir::DType::F64},
+                                     {30, ir::DType::BF16}}) {
+        SCOPED_TRACE(fmt::format("{} form {} of {} {}", cpu, form, n, runtime::name_of(dtype)));
         Model model(8);
+        model.dtype = dtype;
         const ValueId x = model.input({2, 3, 5, n}), cos = model.input({5, n}), sin = model.input({5, n});
         model.graph.mark_output(turned(model, x, cos, sin, form));
         expect_one_kernel(model);
         Model pairs(9);
+        pairs.dtype = dtype;
         const ValueId z = pairs.input({2, 3, 5, n + 3});
         const ValueId c = pairs.input({5, n / 2}), s = pairs.input({5, n / 2});
         pairs.graph.mark_output(paired(pairs, z, c, s, n, form % 2 == 0));

@@ -121,6 +121,43 @@ TEST_F(RecurrentKernels, SharedSteps) {
   }
 }
 
+// States stay f32 from step to step; only what is stored as a result is rounded.
+TEST_F(RecurrentKernels, NarrowFloats) {
+  for (ir::DType dtype : {ir::DType::F16, ir::DType::BF16}) {
+    for (const char* op : {"LSTM", "GRU", "RNN"}) {
+      for (const char* direction : {"reverse", "bidirectional"}) {
+        SCOPED_TRACE(testing::Message() << runtime::name_of(dtype) << " " << op << " " << direction);
+        const int64_t directions = std::string(direction) == "reverse" ? 1 : 2, hidden = 21;
+        Model model(5);
+        model.dtype = dtype;
+        std::vector<ValueId> operands = {model.input({6, 5, 11})};
+        for (ValueId w : weights(model, op, directions, 11, hidden)) operands.push_back(w);
+        operands.push_back(model.constant({directions, 2 * gates_of(op) * hidden}));
+        operands.push_back(constant_lengths(model, {6, 0, 3, 6, 1}));
+        operands.push_back(model.input({directions, 5, hidden}));
+        const bool is_lstm = std::string(op) == "LSTM";
+        if (is_lstm) operands.push_back(model.input({directions, 5, hidden}));
+        if (is_lstm) operands.push_back(model.constant({directions, 3 * hidden}));
+        ir::AttrMap attrs;
+        attrs.set("direction", std::string(direction));
+        if (std::string(op) == "GRU") attrs.set("linear_before_reset", directions - 1);
+        for (ValueId result : model.ops(op, operands, attrs, is_lstm ? 3 : 2)) model.graph.mark_output(result);
+        expect_compiled(model);
+      }
+    }
+  }
+}
+
+// f64 has no code here.
+TEST_F(RecurrentKernels, DoublesRunOnReferenceKernels) {
+  Model model(6);
+  model.dtype = ir::DType::F64;
+  std::vector<ValueId> operands = {model.input({3, 2, 4})};
+  for (ValueId w : weights(model, "GRU", 1, 4, 5)) operands.push_back(w);
+  model.graph.mark_output(model.ops("GRU", operands, {}, 2)[0]);
+  EXPECT_EQ(check(model, *jit_).references, 1);
+}
+
 // NaN and infinities pass through as they do in the reference kernel.
 TEST_F(RecurrentKernels, SpecialNumbers) {
   Model model(3);

@@ -7,7 +7,9 @@ namespace {
 
 class Scan : public IsaTest {
  protected:
-  void expect_compiled(Model& model) { IsaTest::expect_compiled(model, 1, 0, -2, 2); }
+  void expect_compiled(Model& model, bool only_copies = false) {
+    IsaTest::expect_compiled(model, 1, 0, -2, 2, only_copies);
+  }
 
   /// Few different numbers, so that many are equal; the ends of the dtype, and of floats also NaN.
   static runtime::Tensor few_numbers(Model& model, ir::DType dtype, const Shape& shape) {
@@ -41,7 +43,7 @@ class Scan : public IsaTest {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Isa, Scan, testing::Values("", "haswell"));
+INSTANTIATE_TEST_SUITE_P(Isa, Scan, testing::Values("", "haswell", "x86-64-v2"));
 
 TEST_P(Scan, SumsAndProducts) {
   const std::vector<ir::DType> dtypes = {ir::DType::F32, ir::DType::F64, ir::DType::I32, ir::DType::I64};
@@ -99,7 +101,8 @@ TEST_P(Scan, Greatest) {
                                     << " axis " << axis << " k " << k);
     expect_top_k(model, few_numbers(model, dtype, shape), k, pick(model, 0, 1) == 0 ? axis : axis - rank,
                  pick(model, 0, 1));
-    expect_compiled(model);
+    // Lists in registers of the only element of a line compare nothing.
+    expect_compiled(model, shape[at] == 1 && !is_last);
   }
 }
 
