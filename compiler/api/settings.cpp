@@ -64,6 +64,16 @@ bool set_shape(CompilerState& s, const std::string& value) {
   return value.empty() || driver::add_bindings(value, "shape", s.bindings).empty();
 }
 
+bool set_buckets(CompilerState& s, const std::string& value) {
+  if (value.empty()) s.buckets.clear();
+  // What is wrong in its second size changes nothing.
+  std::vector<std::vector<ir::ShapeBinding>> buckets = s.buckets;
+  const std::string wrong = value.empty() ? "" : driver::add_buckets(value, buckets);
+  if (!wrong.empty()) return s.diags->error_at(Code::BadOption, "buckets", "{}", wrong);
+  s.buckets = std::move(buckets);
+  return true;
+}
+
 /// Whether the strategy exists, and its backends do, shows when a model is placed.
 bool set_strategy(CompilerState& s, const std::string& value) {
   const place::StrategyRow* row = place::find_strategy(value);
@@ -98,6 +108,7 @@ constexpr Row kRows[] = {
      [](CompilerState& s, const std::string& v) { return set_flag(s.settings.allows_code, v); }},
     {"allow-outside", "`true` or `false`",
      [](CompilerState& s, const std::string& v) { return set_flag(s.settings.allows_outside, v); }},
+    {"buckets", "NAME=N,N…", set_buckets},
     {"budget", "SECONDS", set_budget},
     {"cache", "FOLDER",
      [](CompilerState& s, const std::string& v) { return store(s.settings.cache, std::optional(v)); }},

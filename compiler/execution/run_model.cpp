@@ -95,15 +95,15 @@ bool are_scores(const Tensor& tensor) {
 
 std::optional<RunResult> run_model(const ModelPorts& model, const std::vector<BoundInput>& bound,
                                    runtime::Executor& executor, const WorkListener& listener,
-                                   support::Diagnostics& diags) {
+                                   support::Diagnostics& diags, const runtime::RowPadding& padding) {
   RunResult all;
   const int64_t runs = bound.empty() ? 1 : bound.front().batch;
   const WorkScope work(listener, Work::Running);
   for (int64_t run = 0; run < runs; ++run) {
     work.report(static_cast<size_t>(run), static_cast<size_t>(runs));
-    runtime::Result<std::vector<Tensor>> result = executor.run(inputs_of_run(model, bound, run));
+    runtime::Result<std::vector<Tensor>> result = executor.run(padding.pad(inputs_of_run(model, bound, run)));
     if (!result) return diags.error_at(Code::RunFailed, model.model, "{}", result.message());
-    all.outputs = std::move(*result);
+    all.outputs = padding.keep(std::move(*result));
     all.classes.push_back(argmax(all.outputs.front()));
   }
   return all;

@@ -9,6 +9,7 @@
 #include "compiler/execution/bind_inputs.h"
 #include "compiler/execution/work_listener.h"
 #include "runtime/exec/executor.h"
+#include "runtime/plan/shape_table.h"
 
 namespace collage::execution {
 
@@ -25,10 +26,11 @@ struct RunResult {
   std::optional<size_t> right{};  ///< classes that are those of the labels; absent without labels
 };
 
-/// Runs the model once for each input of the batch. Returns nullopt after an error.
+/// Runs the model once for each input of the batch. `padding`: rows that the executor takes more than `model` has.
+/// Returns nullopt after an error.
 std::optional<RunResult> run_model(const ModelPorts& model, const std::vector<BoundInput>& bound,
                                    runtime::Executor& executor, const WorkListener& listener,
-                                   support::Diagnostics& diags);
+                                   support::Diagnostics& diags, const runtime::RowPadding& padding = {});
 
 /// Compares the result with the expected outputs and labels of the request, notes what was found in it, and saves the
 /// outputs that the request names. False after an error: a difference that is too large is one.

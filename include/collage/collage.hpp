@@ -57,6 +57,9 @@ inline std::string take(char* text, const CompilerHandle& compiler) {
 
 }  // namespace detail
 
+/// A tensor of the caller, or a result, which lives until the next run of its session.
+using Array = collage_array;
+
 /// A compiled model.
 class Executable {
  public:
@@ -70,6 +73,22 @@ class Executable {
   /// The placed model as a text in the model language, without weights.
   std::string placed() const { return collage_executable_placed(get()); }
   const collage_executable* get() const { return handle_.get(); }
+
+  /// Specialisations; 1 but for a package that `collagec --buckets` wrote. Inputs and outputs are those of the first.
+  std::size_t shape_count() const { return collage_executable_shape_count(get()); }
+  /// `batch=8`
+  std::string shape_name(std::size_t index) const {
+    const char* name = collage_executable_shape_name(get(), index);
+    if (name == nullptr) throw std::out_of_range("the executable has no such specialisation");
+    return name;
+  }
+  /// One specialisation alone.
+  Executable shape(std::size_t index) const {
+    char error[512];
+    collage_executable* one = collage_executable_shape(get(), index, error, sizeof(error));
+    if (one == nullptr) throw Error(error);
+    return Executable(one);
+  }
 
   /// Writes a package.
   void save(const std::string& path) const {
@@ -133,6 +152,34 @@ class Session {
  private:
   std::size_t inputs_, outputs_;
   detail::Owned<collage_session, collage_session_free> handle_;
+};
+
+/// An executable of one shape or of several, run on inputs of any shape that it takes.
+class ShapedSession {
+ public:
+  /// The `kept` specialisations that were used last stay loaded.
+  explicit ShapedSession(const Executable& executable, int threads = 0, std::size_t kept = 8) {
+    char error[512];
+    handle_.reset(collage_shaped_session_create(executable.get(), threads, kept, error, sizeof(error)));
+    if (handle_ == nullptr) throw Error(error);
+  }
+
+  /// In the order of the executable's inputs.
+  std::vector<Array> run(const std::vector<Array>& inputs) {
+    char error[2048];
+    if (collage_shaped_session_run(handle_.get(), inputs.data(), inputs.size(), error, sizeof(error)) != 0) {
+      throw Error(error);
+    }
+    std::vector<Array> results;
+    for (std::size_t i = 0; i < collage_shaped_session_result_count(handle_.get()); ++i)
+      results.push_back(*collage_shaped_session_result(handle_.get(), i));
+    return results;
+  }
+  /// Which specialisation the last run took.
+  std::size_t taken() const { return collage_shaped_session_taken(handle_.get()); }
+
+ private:
+  detail::Owned<collage_shaped_session, collage_shaped_session_free> handle_;
 };
 
 /// A run that was handed over.
@@ -312,9 +359,6 @@ class Compiler {
   detail::CompilerHandle handle_;
 };
 
-/// A tensor of the caller, or a result, which lives until the next run of its session.
-using Array = collage_array;
-
 /// A model that is specialised while it runs, to the shapes of its inputs.
 class DynamicSession {
  public:
@@ -338,6 +382,13 @@ class DynamicSession {
     for (std::size_t i = 0; i < collage_dynamic_session_result_count(handle_.get()); ++i)
       results.push_back(*collage_dynamic_session_result(handle_.get(), i));
     return results;
+  }
+  /// Names of the results of the last run.
+  std::vector<std::string> result_names() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < collage_dynamic_session_result_count(handle_.get()); ++i)
+      names.push_back(collage_dynamic_session_result_name(handle_.get(), i));
+    return names;
   }
   /// Specialisations made so far.
   std::size_t made() const { return collage_dynamic_session_made(handle_.get()); }

@@ -79,6 +79,7 @@ COLLAGE_API int collage_compiler_file(collage_compiler* compiler, const char* pa
  *     place, forbid, together   constraints on nodes
  *     shape        NAME=1x3x224x224: an input whose dimensions a model leaves open; NAME=8 or NAME=1..512: a dimension
  *                  of this name, wherever it stands
+ *     buckets      NAME=N,N…: sizes of a dimension for dynamic sessions, once for each dimension
  */
 COLLAGE_API int collage_compiler_set(collage_compiler* compiler, const char* name, const char* value);
 
@@ -154,16 +155,12 @@ COLLAGE_API char* collage_profile_json(collage_compiler* compiler, const collage
  * shapes that values decide are run, too. Used by one thread at a time, together with its compiler. */
 typedef struct collage_dynamic_session collage_dynamic_session;
 
-/* A tensor of the caller, dense and row-major, or of a session. */
-typedef struct collage_array {
-  int32_t dtype; /* enum collage_dtype */
-  int32_t rank;
-  const int64_t* shape; /* of `rank` */
-  const void* data;
-} collage_array;
-
 /* Reads a model, .onnx or text, whose specialisations are placed and compiled with the settings as they are now; `shape` and
- * `placement` count for nothing. The `kept` specialisations that were used last stay, at least 1. NULL after an error. */
+ * `placement` count for nothing. A size between two of `buckets` is padded to the next larger one, by the last row again, and
+ * the results are cut, where it is proved that they do not depend on it: then nothing is compiled for the size. The results
+ * differ from those of the size itself by no more than the order of sums in other kernels. Where it is not proved there is
+ * a warning with the reason, once for a dimension. The `kept` specialisations that were used last stay, at least 1. NULL
+ * after an error, such as buckets of something that is no open dimension of the model. */
 COLLAGE_API collage_dynamic_session* collage_dynamic_session_create(collage_compiler* compiler, const char* path,
                                                                     size_t kept);
 COLLAGE_API size_t collage_dynamic_session_input_count(const collage_dynamic_session* session);

@@ -5,6 +5,7 @@
  *
  *     collage_executable  a compiled model: never changes after it was made
  *     collage_session     memory and devices' queues for runs of an executable; all sessions share its constants
+ *     collage_shaped_session   the same for an executable of several shapes, which takes that of the inputs
  *     collage_requests    several runs of an executable at once: a bounded queue, and sessions that serve it
  *     collage_request     one of them
  *     collage_tensor      a tensor read from a file
@@ -14,7 +15,7 @@
  * what is given one fails, and freeing it does nothing, so that a program can check the last step alone.
  *
  * Threads: functions on one executable may be called from several threads at once, so may those on one collage_requests;
- * functions on one session or one request from one thread at a time. Sessions are independent of each other, also those of
+ * functions on one session of either kind or one request from one thread at a time. Sessions are independent of each other, also those of
  * one executable.
  *
  * Devices: a command that fails is given again a few times. Where a device is lost, its part of the model runs on an equal
@@ -39,6 +40,7 @@ extern "C" {
 
 typedef struct collage_executable collage_executable;
 typedef struct collage_session collage_session;
+typedef struct collage_shaped_session collage_shaped_session;
 typedef struct collage_requests collage_requests;
 typedef struct collage_request collage_request;
 typedef struct collage_tensor collage_tensor;
@@ -56,6 +58,15 @@ typedef struct collage_port {
   size_t bytes;
 } collage_port;
 
+/* A tensor of the caller, dense and row-major, or of a session. */
+typedef struct collage_array {
+  int32_t dtype; /* enum collage_dtype */
+  int32_t rank;
+  const int64_t* shape; /* of `rank` */
+  const void* data;
+} collage_array;
+
+/* Of an executable of several shapes these are about the first. */
 COLLAGE_API size_t collage_executable_input_count(const collage_executable* executable);
 COLLAGE_API size_t collage_executable_output_count(const collage_executable* executable);
 /* NULL where there is no such input or output. */
@@ -74,6 +85,16 @@ COLLAGE_API int collage_executable_save(const collage_executable* executable, co
  * write into it. */
 COLLAGE_API collage_executable* collage_executable_load(const char* path, char* error, size_t error_size);
 COLLAGE_API void collage_executable_free(collage_executable* executable);
+
+/* Specialisations in a package that `collagec --buckets` wrote; 1 for any other executable. Reading the package reads the
+ * first of them, and each other one when it is first used. */
+COLLAGE_API size_t collage_executable_shape_count(const collage_executable* executable);
+/* `batch=8,seq=64`; "" of an executable that no buckets made, NULL where there is no such specialisation. */
+COLLAGE_API const char* collage_executable_shape_name(const collage_executable* executable, size_t index);
+/* One specialisation as an executable of its own, for collage_session_create and collage_requests_open. NULL after an
+ * error. */
+COLLAGE_API collage_executable* collage_executable_shape(const collage_executable* executable, size_t index,
+                                                         char* error, size_t error_size);
 
 /* Loads an executable. `threads`: of the host, at most 1024; 0: as many as it was compiled for. NULL after an error. */
 COLLAGE_API collage_session* collage_session_create(const collage_executable* executable, int32_t threads, char* error,
@@ -100,6 +121,24 @@ COLLAGE_API int collage_session_read_kept(const collage_session* session, size_t
 /* The next run takes all kept inputs from their buffers again. */
 COLLAGE_API void collage_session_restart_kept(collage_session* session);
 COLLAGE_API void collage_session_free(collage_session* session);
+
+/* Runs an executable of one shape or of several on inputs of any shape that it takes. `threads`: as above. The `kept`
+ * specialisations that were used last stay loaded, at least 1. NULL after an error. */
+COLLAGE_API collage_shaped_session* collage_shaped_session_create(const collage_executable* executable, int32_t threads,
+                                                                  size_t kept, char* error, size_t error_size);
+/* One run, by the specialisation for the shapes of the inputs, `count` of them in the order of the executable's. A size
+ * between two specialisations runs in the next larger one where it was proved that results do not depend on what is
+ * padded: inputs get more rows, the last one again, and the results have the rows of the inputs. Other shapes are refused
+ * with those that there are. */
+COLLAGE_API int collage_shaped_session_run(collage_shaped_session* session, const collage_array* inputs, size_t count,
+                                           char* error, size_t error_size);
+/* Results of the last run, which live until the next one. */
+COLLAGE_API size_t collage_shaped_session_result_count(const collage_shaped_session* session);
+/* NULL where there is no such result. */
+COLLAGE_API const collage_array* collage_shaped_session_result(const collage_shaped_session* session, size_t index);
+/* Which specialisation the last run took. */
+COLLAGE_API size_t collage_shaped_session_taken(const collage_shaped_session* session);
+COLLAGE_API void collage_shaped_session_free(collage_shaped_session* session);
 
 /* What collage_requests_submit returns where as many requests wait as may. */
 #define COLLAGE_BUSY 2

@@ -8,14 +8,16 @@
 """
 from . import _collage
 from ._collage import Port, Tensor, empty
-from ._compile import compile
+from ._compile import compile, dynamic
+from ._dynamic import DynamicProgram
 from ._errors import CollageError, Diagnostic, DiagnosticError, Note
 from ._program import Answer, Explanation, Placement, Program, load
 from ._table import Table
 
-for _shown in (Answer, CollageError, Diagnostic, DiagnosticError, Explanation, Note, Placement, Program, Table, compile, load):
+for _shown in (Answer, CollageError, Diagnostic, DiagnosticError, DynamicProgram, Explanation, Note, Placement, Program, Table,
+               compile, dynamic, load):
     _shown.__module__ = __name__  # where messages and pickles look for them
 
 __version__ = _collage.version
-__all__ = ["Answer", "CollageError", "Diagnostic", "DiagnosticError", "Explanation", "Note", "Placement", "Port", "Program",
-           "Table", "Tensor", "compile", "empty", "load"]
+__all__ = ["Answer", "CollageError", "Diagnostic", "DiagnosticError", "DynamicProgram", "Explanation", "Note", "Placement",
+           "Port", "Program", "Table", "Tensor", "compile", "dynamic", "empty", "load"]

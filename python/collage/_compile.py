@@ -2,16 +2,18 @@
 """From a model to a program."""
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _collage, _settings, _torch
+from ._dynamic import DynamicProgram
 from ._errors import raising
 from ._program import Program
 
 
 #: A path, and the bytes where they are in memory.
-_File = Tuple[str, Optional[bytes]]
+_File = Tuple[Union[str, bytes], Optional[bytes]]
 
 
 def _is_model_proto(model: Any) -> bool:
@@ -55,7 +57,7 @@ def _placement_file(placement: _settings.PathOrText) -> _File:
     return _settings.path_of(placement, "placement"), None
 
 
-def _hold(compiler: _collage.Compiler, files: Iterable[_File]) -> List[str]:
+def _hold(compiler: _collage.Compiler, files: Iterable[_File]) -> List[Union[str, bytes]]:
     """Gives the compiler the files that are in memory. Returns all paths."""
     paths = []
     for path, content in files:
@@ -63,6 +65,34 @@ def _hold(compiler: _collage.Compiler, files: Iterable[_File]) -> List[str]:
             compiler.file(path, content)
         paths.append(path)
     return paths
+
+
+@contextlib.contextmanager
+def _prepared(settings: List[_settings.Setting], rules: Any, followed: List[_File],
+              model: _File) -> Iterator[Tuple[_collage.Compiler, Union[str, bytes]]]:
+    """A compiler with these settings and rules, and the path at which it reads the model meanwhile."""
+    for name, value in settings:
+        if "\0" in name + value:
+            raise ValueError(f"{name}: {value!r} has a zero byte")
+    rule_files = None if rules is None else _rule_files(rules)
+    path, content = model
+    compiler = _collage.Compiler()
+    with raising(compiler):
+        for name, value in settings:
+            compiler.set(name, os.fsencode(value))
+        for one in _hold(compiler, followed):
+            compiler.set("placement", one)
+        if rule_files is not None:
+            compiler.rules(_hold(compiler, rule_files))
+        if content is not None:
+            compiler.file(path, content)
+        yield compiler, path
+        if content is not None:
+            compiler.forget_file(path)
+
+
+def _of_threads(threads: Optional[int]) -> List[_settings.Setting]:
+    return [] if threads is None else [("threads", str(_settings.checked_number(threads, "threads", 1)))]
 
 
 def compile(  # noqa: A001: the word of the task, as in re.compile
@@ -95,29 +125,41 @@ def compile(  # noqa: A001: the word of the task, as in re.compile
 
     Raises DiagnosticError with the place of what is wrong. Other threads run meanwhile.
     """
-    pairs = [("objective", _settings.checked_text(objective, "objective"))]
-    if threads is not None:
-        pairs.append(("threads", str(_settings.checked_number(threads, "threads", 1))))
+    pairs = [("objective", _settings.checked_text(objective, "objective"))] + _of_threads(threads)
     pairs += _settings.of_constraints(constraints) + _settings.of_shapes(shapes) + _settings.of_keywords(settings)
-    for name, value in pairs:
-        if "\0" in name + value:
-            raise ValueError(f"{name}: {value!r} has a zero byte")
     followed = [] if placement is None else [_placement_file(placement)]
-    rule_files = None if rules is None else _rule_files(rules)
-    path, content = _as_file(model, inputs, opset)
-    compiler = _collage.Compiler()
-    with raising(compiler):
-        for name, value in pairs:
-            compiler.set(name, value)
-        for one in _hold(compiler, followed):
-            compiler.set("placement", one)
-        if rule_files is not None:
-            compiler.rules(_hold(compiler, rule_files))
-        if content is not None:
-            compiler.file(path, content)
-        read = compiler.load(path)
-        if content is not None:
-            compiler.forget_file(path)
-        placed = read.place()
+    with _prepared(pairs, rules, followed, _as_file(model, inputs, opset)) as (compiler, path):
+        placed = compiler.load(path).place()
         native = placed.build(threads or 0)
     return Program(native, compiler, placed)
+
+
+def dynamic(
+    model: Any,
+    *,
+    rules: Union[None, _settings.PathOrText, Sequence[_settings.PathOrText]] = None,
+    objective: str = "latency",
+    constraints: Optional[Mapping[str, _settings.Entries]] = None,
+    buckets: Optional[Mapping[str, Sequence[int]]] = None,
+    keep: int = 8,
+    threads: Optional[int] = None,
+    **settings: Any,
+) -> DynamicProgram:
+    """Opens a model whose shapes are open. It is placed and compiled for the shapes of its inputs when it first meets them.
+    Loops, branches and shapes that values decide are run, too.
+
+    model        as `compile` takes it, but for modules of PyTorch: export these with open dimensions
+    rules, objective, constraints, threads, settings   as `compile` takes them
+    buckets      {"batch": [1, 8, 32]}: a size between two of them is padded to the next larger one, and compiles nothing,
+                 where it is proved that results do not depend on padding; `program.warnings` says where it is not
+    keep         specialisations that stay, those used last
+    """
+    if _torch.is_module(model):
+        raise TypeError("a module of PyTorch has no open dimensions: export it with `dynamic_axes`, and give the file or its "
+                        "bytes")
+    kept = _settings.checked_number(keep, "keep", 1)
+    pairs = [("objective", _settings.checked_text(objective, "objective"))] + _of_threads(threads)
+    pairs += _settings.of_constraints(constraints) + _settings.of_buckets(buckets) + _settings.of_keywords(settings)
+    with _prepared(pairs, rules, [], _as_file(model, None, None)) as (compiler, path):
+        native = _collage.DynamicProgram.open(compiler, path, kept)
+    return DynamicProgram(native, compiler)

@@ -103,6 +103,9 @@ class Program:
         self._placement: Optional[Placement] = None
         self.inputs: List[_collage.Port] = native.inputs
         self.outputs: List[_collage.Port] = native.outputs
+        #: Names of the specialisations of a package that `--buckets` made: ["batch=1", "batch=8"]. `inputs` and `outputs` are
+        #: those of the first.
+        self.shapes: List[str] = native.shapes
         #: Warnings of compiling.
         self.warnings: Tuple[Diagnostic, ...] = diagnostics_of(compiler) if compiler is not None else ()
 
@@ -110,7 +113,9 @@ class Program:
         """One run. Returns the output as an array, several as a tuple.
 
         Inputs are NumPy arrays, objects with `__dlpack__`, or lists of numbers. Dense row-major ones are used where they
-        lie, others are copied; another shape or element type is an error. bf16 is given by DLPack or as uint16.
+        lie, others are copied; another shape or element type is an error. bf16 is given by DLPack or as uint16. Of a
+        package that holds several shapes, the one for the inputs runs; a size in between is padded to the next larger one
+        where the compiler has proved that right.
         """
         try:
             return self._native.run(inputs, named)
@@ -200,7 +205,8 @@ class Program:
 
 
 def load(path: Union[str, "os.PathLike[str]"], threads: int = 0) -> Program:
-    """Reads a package that `Program.save` or `collagec` wrote. `threads`: of the host; 0: as many as it was compiled for."""
+    """Reads a package that `Program.save` or `collagec` wrote, of one shape or of several. `threads`: of the host; 0: as many
+    as it was compiled for."""
     checked, count = _settings.path_of(path, "the package"), _settings.checked_number(threads, "threads", 0)
     with raising():
         return Program(_collage.Program.load(checked, count))

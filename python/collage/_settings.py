@@ -22,10 +22,10 @@ def is_text(given: PathOrText) -> bool:
     return isinstance(given, str) and "\n" in given
 
 
-def path_of(path: PathOrText, what: str) -> str:
-    """The path as a string. The C interface takes texts that end with a zero byte, so none may be inside."""
-    text = os.fsdecode(path)
-    return checked_text(text, what)
+def path_of(path: PathOrText, what: str) -> bytes:
+    """The path as the bytes of the file system: names need not be UTF-8. The C interface takes texts that end with a zero
+    byte, so none may be inside."""
+    return os.fsencode(checked_text(os.fsdecode(path), what))
 
 
 def checked_text(text: Any, what: str) -> str:
@@ -50,7 +50,7 @@ def checked_number(number: Any, what: str, least: int) -> int:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
 
 
 def _entries(given: Entries, name: str) -> Iterator[str]:
@@ -98,6 +98,22 @@ def of_shapes(shapes: Optional[Mapping[str, Dims]]) -> List[Setting]:
 
     return [("shape", f"{checked_text(name, 'shapes')}={text(dims, f'the shape of {name!r}')}")
             for name, dims in (shapes or {}).items()]
+
+
+def of_buckets(buckets: Optional[Mapping[str, Sequence[int]]]) -> List[Setting]:
+    """Returns the settings of `{"batch": [1, 8, 32]}`."""
+    if not isinstance(buckets, (Mapping, type(None))):
+        raise TypeError(f"buckets: want a dict such as {{'batch': [1, 8]}}, not {type(buckets).__name__}")
+    settings = []
+    for name, sizes in (buckets or {}).items():
+        what = f"the buckets of {name!r}"
+        if isinstance(sizes, (str, bytes)) or not isinstance(sizes, Iterable):
+            raise TypeError(f"{what}: want a list of sizes, not {type(sizes).__name__}")
+        texts = [str(checked_number(size, what, 0)) for size in sizes]
+        if not texts:
+            raise ValueError(f"{what}: the list is empty")
+        settings.append(("buckets", f"{checked_text(name, 'buckets')}={','.join(texts)}"))
+    return settings
 
 
 def of_keywords(keywords: Mapping[str, Any]) -> List[Setting]:

@@ -10,11 +10,13 @@
 #include <string>
 
 #include "include/collage/collage.hpp"
+#include "python/src/dynamic_program.h"
 #include "python/src/program.h"
 #include "python/src/text.h"
 
 namespace py = pybind11;
 
+using collage::python::DynamicProgram;
 using collage::python::Operand;
 using collage::python::Port;
 using collage::python::Program;
@@ -110,6 +112,35 @@ void bind_compiler(py::module_& m) {
       });
 }
 
+/// One result, or a tuple of them, as arrays.
+py::object arrays_of(const std::vector<Tensor>& results) {
+  if (results.size() == 1) return results[0].numpy();
+  py::tuple arrays(results.size());
+  for (size_t i = 0; i < results.size(); ++i) arrays[i] = results[i].numpy();
+  return arrays;
+}
+
+py::tuple objects_of(std::vector<Tensor> results) {
+  py::tuple tensors(results.size());
+  size_t i = 0;
+  for (Tensor& result : results) tensors[i++] = py::cast(std::move(result));
+  return tensors;
+}
+
+void bind_dynamic_program(py::module_& m) {
+  py::class_<DynamicProgram>(m, "DynamicProgram", without_new())
+      .def_static("open", [](const collage::Compiler& compiler, const std::string& path,
+                             size_t kept) { return std::make_unique<DynamicProgram>(compiler, path, kept); })
+      .def_property_readonly("inputs", &DynamicProgram::inputs)
+      .def_property_readonly("result_names", &DynamicProgram::result_names)
+      .def_property_readonly("made", &DynamicProgram::made)
+      .def("run", [](DynamicProgram& program, const py::tuple& by_place,
+                     const py::dict& by_name) { return arrays_of(program.run(by_place, by_name)); })
+      .def("run_tensors", [](DynamicProgram& program, const py::tuple& by_place, const py::dict& by_name) {
+        return objects_of(program.run(by_place, by_name));
+      });
+}
+
 void bind_program(py::module_& m) {
   py::class_<Port>(m, "Port", without_new(), "An input or output of a program.")
       .def_readonly("name", &Port::name)
@@ -131,6 +162,7 @@ void bind_program(py::module_& m) {
                   })
       .def_property_readonly("inputs", &Program::inputs)
       .def_property_readonly("outputs", &Program::outputs)
+      .def_property_readonly("shapes", &Program::shapes)
       .def("predicted_seconds", [](const Program& program) { return program.executable().predicted_seconds(); })
       .def("placed", [](const Program& program) { return collage::python::decoded(program.executable().placed()); })
       .def(
@@ -144,10 +176,7 @@ void bind_program(py::module_& m) {
              return arrays;
            })
       .def("run_tensors", [](Program& program, const py::tuple& by_place, const py::dict& by_name) {
-        py::tuple tensors(program.outputs().size());
-        size_t i = 0;
-        for (Tensor& result : program.run(by_place, by_name)) tensors[i++] = py::cast(std::move(result));
-        return tensors;
+        return objects_of(program.run(by_place, by_name));
       });
 }
 
@@ -207,5 +236,6 @@ PYBIND11_MODULE(_collage, m) {
   py::register_exception_translator(translate_failure);
   bind_compiler(m);
   bind_program(m);
+  bind_dynamic_program(m);
   bind_tensor(m);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "python/src/tensor.h"
 
@@ -90,14 +91,47 @@ bool holds_floats(const Port& port, const py::array& numbers) {
   return !numpy.attr("any")(is_lost).cast<bool>();
 }
 
+[[noreturn]] void refuse_number(const Port& port) {
+  throw py::value_error("input `" + port.name + "`: a number is too large or too small for " + port.element->name);
+}
+
+bool is_integer_object(py::handle object) {
+  const py::module_ numpy = py::module_::import("numpy");
+  if (PyBool_Check(object.ptr()) || py::isinstance(object, numpy.attr("bool_"))) return false;
+  return PyLong_Check(object.ptr()) || py::isinstance(object, numpy.attr("integer"));
+}
+
+bool holds_integer(const Element& element, py::handle object) {
+  const int bits = integer_bits(element);
+  const bool is_signed = element.name[0] == 'i';
+  const py::int_ one(1), number(py::reinterpret_borrow<py::object>(object));
+  const py::object end = one << py::int_(bits - (is_signed ? 1 : 0));
+  return number < end && number >= (is_signed ? -end : py::object(py::int_(0)));
+}
+
+/// NumPy makes floats of integers that none of its own types holds together, as of [1, 2**63]: the integers themselves.
+/// None where one of the numbers is no integer.
+std::optional<py::array> as_integers(py::handle value, const Port& port) {
+  const py::object asarray = py::module_::import("numpy").attr("asarray");
+  const py::object objects = asarray(value, py::arg("dtype") = "object");
+  for (const py::handle object : objects.attr("ravel")()) {
+    if (!is_integer_object(object)) return std::nullopt;
+    if (!holds_integer(*port.element, object)) refuse_number(port);
+  }
+  return py::array(asarray(objects, port.numpy));
+}
+
 Operand operand_of_numbers(py::handle value, const Port& port) {
   const py::object asarray = py::module_::import("numpy").attr("asarray");
-  const py::array given = asarray(value);
+  py::array given = asarray(value);
   const Element& element = *port.element;
   const bool is_bool = element.dlpack.code == kDLBool, is_integer = integer_bits(element) > 0;
   if (!is_bool && !is_integer && element.extension[0] != '\0') {
     throw py::type_error(needed(port) + "numbers: give an array of the bits as " + element.numpy + ", of " +
                          element.extension + ", or a tensor with `__dlpack__`");
+  }
+  if (is_integer && given.size() > 0 && given.dtype().kind() == 'f') {
+    if (std::optional<py::array> integers = as_integers(value, port)) given = std::move(*integers);
   }
   const char kind = given.dtype().kind();
   const bool are_integers = kind == 'i' || kind == 'u', are_floats = kind == 'f';
@@ -106,7 +140,7 @@ Operand operand_of_numbers(py::handle value, const Port& port) {
   }
   check_shape(port, given.shape(), static_cast<size_t>(given.ndim()));
   if (given.size() > 0 && !is_bool && !(is_integer ? holds_integers(element, given) : holds_floats(port, given))) {
-    throw py::value_error("input `" + port.name + "`: a number is too large or too small for " + element.name);
+    refuse_number(port);
   }
   return operand_of_array(asarray(given, port.numpy), port);
 }
@@ -170,7 +204,60 @@ Operand operand_of_capsule(const py::object& capsule, const Port& port) {
   return {copy.get(), py::capsule(new Memory(copy), [](void* memory) { delete static_cast<Memory*>(memory); })};
 }
 
+// --- Inputs of any shape ---
+
+/// Numbers and lists of them have no element type of their own; NumPy's scalars, arrays of other libraries and buffers
+/// have one.
+bool has_own_type(py::handle value) {
+  return py::hasattr(value, "dtype") || py::hasattr(value, "__array__") || PyObject_CheckBuffer(value.ptr());
+}
+
+const Element* element_of_array(const py::dtype& dtype) {
+  const auto name = py::str(dtype.attr("name")).cast<std::string>();
+  for (const Element& element : all_elements()) {
+    if (name == (element.extension[0] != '\0' ? element.extension : element.numpy)) return &element;
+  }
+  return nullptr;
+}
+
+const Element* element_of_tensor(const DLDataType& type) {
+  for (const Element& element : all_elements()) {
+    const bool is_own = element.extension[0] == '\0' || element.dlpack.code == kDLBfloat;
+    if (is_own && is_same(element.dlpack, type)) return &element;
+  }
+  return nullptr;
+}
+
+Port port_of_shape(const std::string& name, const Element& element, std::vector<int64_t> shape) {
+  size_t bytes = element.bytes;
+  for (const int64_t dim : shape) bytes *= static_cast<size_t>(dim);
+  return {name, &element, std::move(shape), bytes, py::dtype(element.numpy)};
+}
+
 }  // namespace
+
+Port port_for(py::handle value, const std::string& name, const Element* element) {
+  const auto found = [&](const Element* own) -> const Element& {
+    if (element != nullptr) return *element;
+    if (own == nullptr) throw py::type_error("input `" + name + "`: there is no such element type");
+    return *own;
+  };
+  if (!py::isinstance<py::array>(value) && py::hasattr(value, "__dlpack__")) {
+    const py::object capsule = value.attr("__dlpack__")();
+    if (PyCapsule_IsValid(capsule.ptr(), "dltensor") == 0) {
+      throw py::type_error("input `" + name + "`: `__dlpack__` gives no capsule named \"dltensor\"");
+    }
+    const DLTensor& tensor = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"))->dl_tensor;
+    return port_of_shape(name, found(element_of_tensor(tensor.dtype)), {tensor.shape, tensor.shape + tensor.ndim});
+  }
+  if (element == nullptr && !has_own_type(value)) {
+    throw py::type_error("input `" + name +
+                         "`: give an array: numbers have no element type, and that of the model is not "
+                         "known before it is specialised");
+  }
+  const py::array array = py::module_::import("numpy").attr("asarray")(value);
+  return port_of_shape(name, found(element_of_array(array.dtype())), {array.shape(), array.shape() + array.ndim()});
+}
 
 Operand operand_of(py::handle value, const Port& port) {
   if (py::isinstance<py::array>(value)) {
@@ -178,11 +265,7 @@ Operand operand_of(py::handle value, const Port& port) {
     return operand_of_array(py::reinterpret_borrow<py::array>(value), port);
   }
   if (py::hasattr(value, "__dlpack__")) return operand_of_capsule(value.attr("__dlpack__")(), port);
-  // Numbers and lists of them have no element type of their own; NumPy's scalars, arrays of other libraries and buffers
-  // have one.
-  const bool has_type =
-      py::hasattr(value, "dtype") || py::hasattr(value, "__array__") || PyObject_CheckBuffer(value.ptr());
-  if (!has_type) return operand_of_numbers(value, port);
+  if (!has_own_type(value)) return operand_of_numbers(value, port);
   return operand_of_array(py::module_::import("numpy").attr("asarray")(value), port);
 }
 

@@ -21,6 +21,10 @@ struct Port {
   pybind11::dtype numpy;  ///< of arrays
 };
 
+/// The port that takes `value` in any shape. `element`: of the input; null: any, and `value` has to say which. Throws
+/// TypeError where it does not, as numbers and lists of them do not.
+Port port_for(pybind11::handle value, const std::string& name, const Element* element);
+
 /// Dense elements, and who owns them.
 struct Operand {
   const void* data;

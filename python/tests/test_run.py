@@ -96,6 +96,9 @@ def test_lists_and_read_only_arrays(two):
     ("u8", [-1, 2], ValueError),
     ("i64", [2 ** 63, 2 ** 63], ValueError),
     ("u64", [2 ** 64, 1], TypeError),
+    ("u64", [2 ** 63, -1], ValueError),
+    ("u64", [2 ** 63, 1.0], TypeError),
+    ("i64", [2 ** 63, 1], ValueError),
     ("f32", [1, None], TypeError),
     ("f32", ["1", "2"], TypeError),
     ("f32", [True, False], TypeError),
@@ -120,6 +123,14 @@ def test_lists_are_not_converted_silently(compiled, dtype, value, error):
 def test_lists_that_are_taken(compiled, dtype, value):
     program = compiled(doubling(dtype, "2"))
     assert program(value).tolist() == [2 * one for one in value]
+
+
+def test_lists_of_small_numbers_and_large_ones(compiled):
+    """NumPy makes floats of them, which would lose their last digits."""
+    same = compiled("model @m(%x: u64[3]) -> (%y: u64[3]) {\n  %y = Max(%x, %x)\n}\n")
+    value = [1, 2 ** 63 + 1, 2 ** 64 - 1]
+    assert same(value).tolist() == value
+    assert same([np.uint64(2 ** 63 + 1), 0, 7]).tolist() == [2 ** 63 + 1, 0, 7]
 
 
 def test_lists_of_bools_and_scalars(compiled):

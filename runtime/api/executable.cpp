@@ -34,4 +34,32 @@ Result<std::shared_ptr<Recovery>> CompiledModel::recovery(int host_threads) cons
   return recovery;
 }
 
+std::vector<std::string> ShapedModel::names() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < set_.count(); ++i) names.push_back(shapes().name_of(i));
+  return names;
+}
+
+Result<std::shared_ptr<const CompiledModel>> ShapedModel::specialisation(size_t index) const {
+  if (index >= read_.size()) return Status::error("there is no such specialisation");
+  std::lock_guard lock(mutex_);
+  if (read_[index] == nullptr) {
+    Result<Package> package = set_.load(index);
+    if (!package) return package.status();
+    read_[index] = std::make_shared<const CompiledModel>(std::move(package->plan), std::move(package->code),
+                                                         package->threads, std::move(package->placed));
+  }
+  return read_[index];
+}
+
+Status ShapedModel::save(const std::string& path) const {
+  std::vector<Package> packages;
+  for (size_t i = 0; i < set_.count(); ++i) {
+    Result<Package> package = set_.load(i);
+    if (!package) return package.status();
+    packages.push_back(std::move(*package));
+  }
+  return write_packages(path, packages, shapes());
+}
+
 }  // namespace collage::runtime

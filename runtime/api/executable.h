@@ -13,6 +13,7 @@
 #include "runtime/core/tensor.h"
 #include "runtime/exec/code.h"
 #include "runtime/exec/recovery.h"
+#include "runtime/package/package.h"
 #include "runtime/plan/plan.h"
 
 namespace collage::runtime {
@@ -55,8 +56,30 @@ class CompiledModel {
   mutable std::map<int, std::weak_ptr<Recovery>> loaded_;  ///< by threads
 };
 
+/// A package of several shapes. Each specialisation is read when it is first asked for, and kept. Threads may share it.
+class ShapedModel {
+ public:
+  explicit ShapedModel(PackageSet set) : set_(std::move(set)), read_(set_.count()) {}
+
+  const ShapeTable& shapes() const { return set_.shapes(); }
+  const std::string& name(size_t index) const { return names_[index]; }
+  /// Fails where the package is damaged there, and where there is no such specialisation.
+  Result<std::shared_ptr<const CompiledModel>> specialisation(size_t index) const;
+  /// Writes all of them.
+  Status save(const std::string& path) const;
+
+ private:
+  std::vector<std::string> names() const;
+
+  PackageSet set_;
+  std::vector<std::string> names_ = names();
+  mutable std::mutex mutex_;
+  mutable std::vector<std::shared_ptr<const CompiledModel>> read_;  ///< null: not yet
+};
+
 }  // namespace collage::runtime
 
 struct collage_executable {
-  std::shared_ptr<const collage::runtime::CompiledModel> compiled;
+  std::shared_ptr<const collage::runtime::CompiledModel> compiled;  ///< of several shapes the first
+  std::shared_ptr<const collage::runtime::ShapedModel> shaped{};    ///< null: of one shape
 };

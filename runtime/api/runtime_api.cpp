@@ -12,6 +12,7 @@
 
 #include "include/collage/runtime.h"
 #include "runtime/api/executable.h"
+#include "runtime/api/shaped_session.h"
 #include "runtime/exec/device_sets.h"
 #include "runtime/exec/requests.h"
 #include "runtime/io/npy.h"
@@ -23,10 +24,17 @@ using collage::runtime::NamedPort;
 using collage::runtime::RecoveringExecution;
 using collage::runtime::Requests;
 using collage::runtime::Result;
+using collage::runtime::ShapedModel;
+using collage::runtime::ShapedSession;
 using collage::runtime::Tensor;
 
 struct collage_session {
   std::unique_ptr<RecoveringExecution> execution;
+};
+
+struct collage_shaped_session {
+  ShapedSession session;
+  std::vector<collage_array> results{};
 };
 
 struct collage_requests {
@@ -77,11 +85,25 @@ auto guarded(Work&& work) -> decltype(work()) {
   }
 }
 
-Result<collage_session*> create(const collage_executable* executable, int threads) {
+/// An executable whose buffers have one size each: a package of one specialisation, too.
+collage::runtime::Status check_of_one_shape(const collage_executable* executable) {
   if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
-  if (threads > collage::runtime::kMostThreads) {
-    return collage::runtime::Status::error("more than " + std::to_string(collage::runtime::kMostThreads) + " threads");
+  if (executable->shaped == nullptr || executable->shaped->shapes().variants.size() == 1) {
+    return collage::runtime::Status::ok();
   }
+  return collage::runtime::Status::error(
+      "the executable is of several shapes, " + executable->shaped->shapes().held() +
+      ": collage_executable_shape gives one of them, collage_shaped_session runs all");
+}
+
+collage::runtime::Status check_threads(int threads) {
+  if (threads <= collage::runtime::kMostThreads) return collage::runtime::Status::ok();
+  return collage::runtime::Status::error("more than " + std::to_string(collage::runtime::kMostThreads) + " threads");
+}
+
+Result<collage_session*> create(const collage_executable* executable, int threads) {
+  if (auto status = check_of_one_shape(executable); !status) return status;
+  if (auto status = check_threads(threads); !status) return status;
   const CompiledModel& compiled = *executable->compiled;
   auto recovery = compiled.recovery(threads > 0 ? threads : compiled.threads);
   if (!recovery) return recovery.status();
@@ -153,7 +175,7 @@ Result<bool> read_kept(const collage_session* session, size_t output, void* buff
 
 Result<collage_requests*> open_requests(const collage_executable* executable, int threads, int workers, size_t capacity,
                                         const char* instances) {
-  if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
+  if (auto status = check_of_one_shape(executable); !status) return status;
   const CompiledModel& compiled = *executable->compiled;
   const int of_each = threads > 0 ? threads : compiled.threads;
   constexpr int kMost = collage::runtime::kMostThreads;
@@ -194,17 +216,62 @@ Result<bool> save(const collage_executable* executable, const char* path) {
   if (path == nullptr) return collage::runtime::Status::error("there is no path");
   const CompiledModel& compiled = *executable->compiled;
   const collage::runtime::Status status =
-      collage::runtime::write_package(path, {compiled.plan, compiled.code, compiled.threads, compiled.placed, ""});
+      executable->shaped != nullptr ? executable->shaped->save(path)
+                                    : collage::runtime::write_package(
+                                          path, {compiled.plan, compiled.code, compiled.threads, compiled.placed, ""});
   if (!status) return status;
   return true;
 }
 
 Result<collage_executable*> load(const char* path) {
   if (path == nullptr) return collage::runtime::Status::error("there is no path");
-  Result<collage::runtime::Package> package = collage::runtime::read_package(path);
-  if (!package) return collage::runtime::Status::error("'" + std::string(path) + "': " + package.message());
-  return new collage_executable{std::make_shared<const CompiledModel>(
-      std::move(package->plan), std::move(package->code), package->threads, std::move(package->placed))};
+  const auto refused = [&](const std::string& why) {
+    return collage::runtime::Status::error("'" + std::string(path) + "': " + why);
+  };
+  Result<collage::runtime::PackageSet> set = collage::runtime::PackageSet::open(path);
+  if (!set) return refused(set.message());
+  if (set->is_shaped()) {
+    auto shaped = std::make_shared<const ShapedModel>(std::move(*set));
+    auto first = shaped->specialisation(0);
+    if (!first) return refused(first.message());
+    return new collage_executable{std::move(*first), std::move(shaped)};
+  }
+  Result<collage::runtime::Package> package = set->load(0);
+  if (!package) return refused(package.message());
+  return new collage_executable{
+      std::make_shared<const CompiledModel>(std::move(package->plan), std::move(package->code), package->threads,
+                                            std::move(package->placed)),
+      nullptr};
+}
+
+Result<collage_executable*> specialisation(const collage_executable* executable, size_t index) {
+  if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
+  if (executable->shaped == nullptr) {
+    if (index > 0) return collage::runtime::Status::error("there is no such specialisation");
+    return new collage_executable{executable->compiled, nullptr};
+  }
+  auto one = executable->shaped->specialisation(index);
+  if (!one) return one.status();
+  return new collage_executable{std::move(*one), nullptr};
+}
+
+Result<collage_shaped_session*> create_shaped(const collage_executable* executable, int threads, size_t kept) {
+  if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
+  if (auto status = check_threads(threads); !status) return status;
+  return new collage_shaped_session{{executable->compiled, executable->shaped, threads, kept}, {}};
+}
+
+/// True after success; the value has no meaning.
+Result<bool> run_shaped(collage_shaped_session* session, const collage_array* inputs, size_t count) {
+  if (session == nullptr) return collage::runtime::Status::error("there is no session");
+  if (inputs == nullptr && count > 0) return collage::runtime::Status::error("a buffer is missing");
+  session->results.clear();
+  if (auto status = session->session.run({inputs, count}); !status) return status;
+  for (const Tensor& result : session->session.results()) {
+    session->results.push_back({static_cast<int32_t>(result.dtype()), static_cast<int32_t>(result.shape().size()),
+                                result.shape().data(), result.data()});
+  }
+  return true;
 }
 
 Result<collage_tensor*> read_tensor(const char* path) {
@@ -275,6 +342,47 @@ collage_executable* collage_executable_load(const char* path, char* error, size_
 
 void collage_executable_free(collage_executable* executable) {
   delete executable;
+}
+
+size_t collage_executable_shape_count(const collage_executable* executable) {
+  if (executable == nullptr) return 0;
+  return executable->shaped == nullptr ? 1 : executable->shaped->shapes().variants.size();
+}
+
+const char* collage_executable_shape_name(const collage_executable* executable, size_t index) {
+  if (index >= collage_executable_shape_count(executable)) return nullptr;
+  return executable->shaped == nullptr ? "" : executable->shaped->name(index).c_str();
+}
+
+collage_executable* collage_executable_shape(const collage_executable* executable, size_t index, char* error,
+                                             size_t error_size) {
+  return handle_or_error(guarded([&] { return specialisation(executable, index); }), {error, error_size});
+}
+
+collage_shaped_session* collage_shaped_session_create(const collage_executable* executable, int32_t threads,
+                                                      size_t kept, char* error, size_t error_size) {
+  return handle_or_error(guarded([&] { return create_shaped(executable, threads, kept); }), {error, error_size});
+}
+
+int collage_shaped_session_run(collage_shaped_session* session, const collage_array* inputs, size_t count, char* error,
+                               size_t error_size) {
+  return code_or_error(guarded([&] { return run_shaped(session, inputs, count); }), {error, error_size});
+}
+
+size_t collage_shaped_session_result_count(const collage_shaped_session* session) {
+  return session == nullptr ? 0 : session->results.size();
+}
+
+const collage_array* collage_shaped_session_result(const collage_shaped_session* session, size_t index) {
+  return index < collage_shaped_session_result_count(session) ? &session->results[index] : nullptr;
+}
+
+size_t collage_shaped_session_taken(const collage_shaped_session* session) {
+  return session == nullptr ? 0 : session->session.taken();
+}
+
+void collage_shaped_session_free(collage_shaped_session* session) {
+  delete session;
 }
 
 collage_session* collage_session_create(const collage_executable* executable, int32_t threads, char* error,

@@ -7,17 +7,27 @@
 //     placed      the placed model as text, for people
 //     constants   the host's constant region as it lies in memory, then other tensors: each at a multiple of 4096
 //
-// The file is mapped, and constants are used where they are: two processes share them. package_file.h describes the
-// frame around these sections.
+// One of several shapes has a plan, code and placed model for each specialisation, and one section of constants for all,
+// in which what several need stands once:
+//
+//     about       JSON, as above: of all specialisations together
+//     shapes      JSON: plan/shape_table.h, the shapes of all inputs and outputs, and what may be padded
+//     plan.0, code.0, placed.0     of the first specialisation; then plan.1, …
+//     constants
+//
+// The file is mapped, and constants are used where they are: two processes share them, and so do specialisations.
+// package_file.h describes the frame around these sections.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/core/status.h"
 #include "runtime/exec/code.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/shape_table.h"
 
 namespace collage::runtime {
 
@@ -32,9 +42,47 @@ struct Package {
 /// Writes beside `path`, then renames. What the processor must have is taken from the code, versions from this process.
 Status write_package(const std::string& path, const Package& package);
 
-/// Fails with the reason, which does not name the file, for anything but a whole package that this machine can run. Of
-/// a package that was read, the plan is valid, and its kernels are in its code.
+/// At most so many specialisations are in a package.
+inline constexpr size_t kMostShapes = 128;
+
+/// Specialisations of one model as one package, in the order of the variants of the table, which is valid. Fails where
+/// the ports of a plan are not those of the table.
+Status write_packages(const std::string& path, const std::vector<Package>& packages, const ShapeTable& shapes);
+
+/// Fails with the reason, which does not name the file, for anything but a whole package of one shape that this machine
+/// can run. Of a package that was read, the plan is valid, and its kernels are in its code.
 Result<Package> read_package(const std::string& path);
+
+class PackageFile;
+
+/// A package of one shape or of several, of which each specialisation is read when it is needed. Threads may share it.
+class PackageSet {
+ public:
+  /// Fails as read_package. What a specialisation has in its plan and code is not looked at.
+  static Result<PackageSet> open(const std::string& path);
+
+  /// False: there is one, and `shapes` is empty.
+  bool is_shaped() const { return !shapes_.variants.empty(); }
+  size_t count() const { return is_shaped() ? shapes_.variants.size() : 1; }
+  const ShapeTable& shapes() const { return shapes_; }
+  const std::string& about() const { return about_; }
+  /// That it was compiled for.
+  int threads() const { return threads_; }
+  /// The placed model of a specialisation.
+  std::string placed(size_t index) const;
+  /// Reads a specialisation, anew with each call. Fails as read_package, also where it has other ports than the table
+  /// says.
+  Result<Package> load(size_t index) const;
+
+ private:
+  PackageSet() = default;
+
+  std::shared_ptr<const PackageFile> file_;
+  ShapeTable shapes_;
+  std::string about_;
+  int threads_ = 1;
+  std::vector<std::string> features_;
+};
 
 /// Whether bytes are the beginning of a package, of whatever version.
 bool looks_like_package(std::string_view bytes);

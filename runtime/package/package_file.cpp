@@ -64,9 +64,11 @@ std::string wrong_beginning(std::span<const char> bytes) {
                     : "is no Collage package";
   }
   if (bytes.size() < kTableAt) return "ends early";
-  if (const auto version = number_at<uint32_t>(bytes, kVersionAt); version != kPackageVersion) {
-    return "is a package of format " + std::to_string(version) + ", this program reads format " +
-           std::to_string(kPackageVersion) + ": compile the model again";
+  const auto version = number_at<uint32_t>(bytes, kVersionAt);
+  if (version != kPackageVersion && version != kShapedPackageVersion) {
+    return "is a package of format " + std::to_string(version) + ", this program reads formats " +
+           std::to_string(kPackageVersion) + " and " + std::to_string(kShapedPackageVersion) +
+           ": compile the model again";
   }
   return "";
 }
@@ -84,7 +86,7 @@ std::string text_in(const json& row, const char* key) {
 
 }  // namespace
 
-Status write_package_file(const std::string& path, const std::vector<SectionPieces>& sections) {
+Status write_package_file(const std::string& path, const std::vector<SectionPieces>& sections, uint32_t version) {
   json table = json::array();
   for (const SectionPieces& section : sections) {
     // Offsets follow when the length of the table is known.
@@ -98,7 +100,7 @@ Status write_package_file(const std::string& path, const std::vector<SectionPiec
   }
   const std::string table_text = table.dump();
   std::string head(kPackageMagic);
-  append(head, kPackageVersion);
+  append(head, version);
   append(head, static_cast<uint64_t>(end));
   append(head, static_cast<uint64_t>(table_text.size()));
   head += content_hash(table_text, 1);
@@ -151,6 +153,7 @@ Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
   const std::optional<json> table = parse_shallow(table_text, json::input_format_t::json);
   if (!table || !table->is_array()) return Status::error("is damaged: its table cannot be read");
   PackageFile package;
+  package.version_ = number_at<uint32_t>(head, kVersionAt);
   package.memory_ = *memory;
   for (const json& row : *table) {
     const std::string name = row.is_object() ? text_in(row, "name") : "";

@@ -10,7 +10,8 @@
 //
 // A file is read by the version that wrote it, and by no other: kPackageVersion changes with whatever changes the
 // meaning of a package, the plan's fields and the interface of compiled kernels among it (plan/plan.h,
-// core/external_functions.h).
+// core/external_functions.h). Packages of one shape and of several are two versions that change together: a program
+// that knows the first alone refuses the second as such.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,7 @@ inline constexpr std::string_view kPackageMagic =
     "\x89"
     "COLLAGE\r\n\x1a\n";
 inline constexpr uint32_t kPackageVersion = 4;
+inline constexpr uint32_t kShapedPackageVersion = 5;
 /// Of sections, and of tensors in them: a page.
 inline constexpr size_t kPageBytes = 4096;
 
@@ -38,8 +40,14 @@ struct SectionPieces {
   std::vector<std::span<const char>> pieces;  ///< one after another
 };
 
+/// `plan.2`: a section of one specialisation of several.
+inline std::string section_of(const std::string& name, size_t specialisation) {
+  return name + "." + std::to_string(specialisation);
+}
+
 /// Writes beside `path`, then renames. Every section begins at a multiple of kPageBytes.
-Status write_package_file(const std::string& path, const std::vector<SectionPieces>& sections);
+Status write_package_file(const std::string& path, const std::vector<SectionPieces>& sections,
+                          uint32_t version = kPackageVersion);
 
 /// A package file in memory, read-only, with sections as their hashes say.
 class PackageFile {
@@ -47,12 +55,14 @@ class PackageFile {
   /// Hashes with `threads` threads. Fails for a file of another kind or version, and where a byte is not as written.
   static Result<PackageFile> open(const std::string& path, int threads);
 
+  uint32_t version() const { return version_; }
   bool has(std::string_view name) const { return sections_.find(name) != sections_.end(); }
   /// Empty if there is none of this name. Lives as long as `memory`.
   std::span<const char> section(std::string_view name) const;
   const std::shared_ptr<const std::byte>& memory() const { return memory_; }
 
  private:
+  uint32_t version_ = kPackageVersion;
   std::shared_ptr<const std::byte> memory_;
   std::map<std::string, std::span<const char>, std::less<>> sections_;
 };

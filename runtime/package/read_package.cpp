@@ -15,7 +15,9 @@
 #include "runtime/package/package_file.h"
 #include "runtime/package/plan_archive.h"
 #include "runtime/package/plan_calls.h"
+#include "runtime/package/plan_ports.h"
 #include "runtime/package/shallow_json.h"
+#include "runtime/package/shape_archive.h"
 #include "runtime/package/stored_code.h"
 #include "runtime/plan/validate.h"
 #include "runtime/pool/pool.h"
@@ -25,33 +27,25 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kSections[] = {"about", "plan", "code", "placed", "constants"};
+Status damaged(const std::string& what) {
+  return Status::error("is damaged: " + what);
+}
 
-class PackageReader {
+std::string section_text(const PackageFile& file, const std::string& name) {
+  const std::span<const char> section = file.section(name);
+  return {section.begin(), section.end()};
+}
+
+/// `plan` of a package of one shape, `plan.2` of one of several.
+std::string section_name(const char* name, bool is_shaped, size_t index) {
+  return is_shaped ? section_of(name, index) : std::string(name);
+}
+
+/// The section `about`.
+class AboutReader {
  public:
-  explicit PackageReader(const PackageFile& file) : file_(file) {}
-
-  Result<Package> read() {
-    for (std::string_view name : kSections) {
-      if (!file_.has(name)) return damaged("it has no section `" + std::string(name) + "`");
-    }
-    if (Status status = read_about(); !status) return status;
-    if (Status status = read_plan(); !status) return status;
-    if (Status status = read_code(); !status) return status;
-    if (Status status = check(); !status) return status;
-    package_.placed = text_of("placed");
-    return std::move(package_);
-  }
-
- private:
-  static Status damaged(const std::string& what) { return Status::error("is damaged: " + what); }
-  std::string text_of(std::string_view name) const {
-    const std::span<const char> section = file_.section(name);
-    return {section.begin(), section.end()};
-  }
-
-  Status read_about() {
-    const std::optional<json> about = parse_shallow(file_.section("about"), json::input_format_t::json);
+  Status read(const std::string& text) {
+    const std::optional<json> about = parse_shallow(text, json::input_format_t::json);
     const auto is_text = [](const json& value) { return value.is_string(); };
     const bool is_whole = about && about->is_object() && is_text(about->value("architecture", json())) &&
                           is_text(about->value("collage", json())) && is_text(about->value("processor", json())) &&
@@ -59,31 +53,34 @@ class PackageReader {
                           about->value("external_functions", json()).is_number_unsigned() &&
                           about->value("features", json()).is_array();
     if (!is_whole) return damaged("its description cannot be read");
-    const auto threads = (*about)["threads"].get<uint64_t>();
-    if (threads < 1 || threads > static_cast<uint64_t>(kMostThreads))
+    const auto stated = (*about)["threads"].get<uint64_t>();
+    if (stated < 1 || stated > static_cast<uint64_t>(kMostThreads))
       return damaged("its number of threads is impossible");
-    package_.threads = static_cast<int>(threads);
+    threads = static_cast<int>(stated);
     for (const json& feature : (*about)["features"]) {
       if (!feature.is_string()) return damaged("its description cannot be read");
-      features_.push_back(feature.get<std::string>());
+      features.push_back(feature.get<std::string>());
     }
-    package_.about = text_of("about");
     return check_machine(*about);
   }
 
+  int threads = 1;
+  std::vector<std::string> features;
+
+ private:
   Status check_machine(const json& about) const {
     const auto text = [&](const char* key) { return about[key].get<std::string>(); };
     if (text("architecture") != host_architecture()) {
       return Status::error("was compiled for " + text("architecture") + ", this machine is " + host_architecture());
     }
     std::string missing;
-    for (const std::string& feature : missing_features(features_, host_capabilities()))
+    for (const std::string& feature : missing_features(features, host_capabilities()))
       missing += (missing.empty() ? "" : ", ") + feature;
     if (!missing.empty()) {
       return Status::error("was compiled for a processor with " + missing + ", which this one lacks: it was made on `" +
                            text("processor") + "`");
     }
-    const bool has_tiles = std::find(features_.begin(), features_.end(), tile_features().back()) != features_.end();
+    const bool has_tiles = std::find(features.begin(), features.end(), tile_features().back()) != features.end();
     if (has_tiles && !tile_obstacle().empty()) return Status::error("cannot run: " + tile_obstacle());
     if (about["external_functions"].get<uint64_t>() != static_cast<uint64_t>(ExternalFunction::Count)) {
       return Status::error("was made by Collage " + text("collage") +
@@ -91,9 +88,29 @@ class PackageReader {
     }
     return Status::ok();
   }
+};
+
+/// A specialisation.
+class PackageReader {
+ public:
+  PackageReader(const PackageFile& file, bool is_shaped, size_t index, std::vector<std::string> features)
+      : file_(file), is_shaped_(is_shaped), index_(index), features_(std::move(features)) {}
+
+  Result<Package> read() {
+    if (Status status = read_plan(); !status) return status;
+    if (Status status = read_code(); !status) return status;
+    if (Status status = check(); !status) return status;
+    package_.placed = section_text(file_, section_name("placed", is_shaped_, index_));
+    return std::move(package_);
+  }
+
+ private:
+  std::span<const char> section(const char* name) const {
+    return file_.section(section_name(name, is_shaped_, index_));
+  }
 
   Status read_plan() {
-    std::optional<json> document = parse_shallow(file_.section("plan"), json::input_format_t::cbor);
+    std::optional<json> document = parse_shallow(section("plan"), json::input_format_t::cbor);
     const bool is_whole = document && document->is_object() && document->size() == 2 && document->contains("plan") &&
                           document->contains("symbols") && (*document)["symbols"].is_object();
     if (!is_whole) return damaged("its plan cannot be read");
@@ -132,8 +149,9 @@ class PackageReader {
   }
 
   Status read_code() {
-    const auto* text = reinterpret_cast<const std::byte*>(file_.section("code").data());
-    image_.text.assign(text, text + file_.section("code").size());
+    const std::span<const char> bytes = section("code");
+    const auto* text = reinterpret_cast<const std::byte*>(bytes.data());
+    image_.text.assign(text, text + bytes.size());
     Result<std::shared_ptr<const StoredCode>> code = StoredCode::create(std::move(image_), std::move(features_));
     if (!code) return damaged(code.message());
     package_.code = std::move(*code);
@@ -164,21 +182,85 @@ class PackageReader {
   }
 
   const PackageFile& file_;
+  bool is_shaped_;
+  size_t index_;
+  std::vector<std::string> features_;
   Package package_;
   CodeImage image_;
-  std::vector<std::string> features_;
 };
+
+/// The section `shapes`; empty where there is none. Sections and version agree then.
+Result<ShapeTable> read_shapes(const PackageFile& file) {
+  const bool is_shaped = file.version() == kShapedPackageVersion;
+  if (file.has("shapes") != is_shaped) {
+    return damaged(is_shaped ? "it has no section `shapes`" : "it has a section `shapes`, which its format has not");
+  }
+  ShapeTable table;
+  if (is_shaped) {
+    const std::optional<json> document = parse_shallow(file.section("shapes"), json::input_format_t::json);
+    if (!document) return damaged("its table of shapes cannot be read");
+    Result<ShapeTable> read = shape_table_from_json(*document);
+    if (!read) return damaged(read.message());
+    table = std::move(*read);
+    if (table.variants.size() > kMostShapes) return damaged("its table of shapes has too many");
+  }
+  std::vector<std::string> wanted{"about"};
+  for (size_t i = 0; i < std::max<size_t>(table.variants.size(), 1); ++i) {
+    for (const char* name : {"plan", "code", "placed"}) wanted.push_back(section_name(name, is_shaped, i));
+  }
+  wanted.emplace_back("constants");
+  for (const std::string& name : wanted) {
+    if (!file.has(name)) return damaged("it has no section `" + name + "`");
+  }
+  return table;
+}
 
 }  // namespace
 
-Result<Package> read_package(const std::string& path) {
+Result<PackageSet> PackageSet::open(const std::string& path) {
   try {
     Result<PackageFile> file = PackageFile::open(path, host_capabilities().processors);
     if (!file) return file.status();
-    return PackageReader(*file).read();
+    Result<ShapeTable> shapes = read_shapes(*file);
+    if (!shapes) return shapes.status();
+    PackageSet set;
+    set.shapes_ = std::move(*shapes);
+    set.about_ = section_text(*file, "about");
+    AboutReader about;
+    if (Status status = about.read(set.about_); !status) return status;
+    set.threads_ = about.threads;
+    set.features_ = std::move(about.features);
+    set.file_ = std::make_shared<const PackageFile>(std::move(*file));
+    return set;
   } catch (const std::exception& exception) {
     return Status::error(std::string("cannot read: ") + exception.what());
   }
+}
+
+std::string PackageSet::placed(size_t index) const {
+  return section_text(*file_, section_name("placed", is_shaped(), index));
+}
+
+Result<Package> PackageSet::load(size_t index) const {
+  try {
+    Result<Package> package = PackageReader(*file_, is_shaped(), index, features_).read();
+    if (!package) return package.status();
+    package->threads = threads_;
+    package->about = about_;
+    if (is_shaped()) {
+      if (Status status = check_ports(package->plan, shapes_, index); !status) return damaged(status.message());
+    }
+    return package;
+  } catch (const std::exception& exception) {
+    return Status::error(std::string("cannot read: ") + exception.what());
+  }
+}
+
+Result<Package> read_package(const std::string& path) {
+  Result<PackageSet> set = PackageSet::open(path);
+  if (!set) return set.status();
+  if (set->is_shaped()) return Status::error("holds several shapes: " + set->shapes().held());
+  return set->load(0);
 }
 
 bool looks_like_package(std::string_view bytes) {

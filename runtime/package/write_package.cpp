@@ -3,19 +3,29 @@
 // holds for the file's region.
 //
 //     constants   | host region: c0 … | c1 … | c2 …  | tensors: of libraries … | of devices … | of attributes … |
+//
+// Of several specialisations each has the section from its beginning for its region, and elements that are there already
+// are not put there again:
+//
+//     constants   | c0 c1 c2 | tensors | c3, of the second alone | tensors |        region of the second: up to c3
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <map>
+#include <set>
 
 #include "include/collage/version.h"
 #include "runtime/core/checked_size.h"
 #include "runtime/core/code_features.h"
 #include "runtime/core/external_functions.h"
 #include "runtime/libraries/library.h"
+#include "runtime/package/content_hash.h"
 #include "runtime/package/package.h"
 #include "runtime/package/package_file.h"
 #include "runtime/package/plan_archive.h"
 #include "runtime/package/plan_calls.h"
+#include "runtime/package/plan_ports.h"
+#include "runtime/package/shape_archive.h"
 
 namespace collage::runtime {
 namespace {
@@ -28,22 +38,25 @@ constexpr size_t kKernelAlignment = 64;
 /// The section of constants as it grows: pieces of memory that others own, with zeros between them.
 class ConstantSection {
  public:
-  /// Puts `bytes` at the next page and returns its place.
+  /// The place of these bytes, at a page: where equal ones are already, else the next.
   size_t add(std::span<const char> bytes) {
-    const size_t place = align_up(size_, kPageBytes);
-    pad_to(place);
+    const auto [same, is_new] = by_address_.try_emplace({bytes.data(), bytes.size()}, 0);
+    if (!is_new) return same->second;
+    const std::string hash = content_hash(bytes, 1);
+    for (auto [at, end] = by_hash_.equal_range(hash); at != end; ++at) {
+      const auto& [place, known] = at->second;
+      const bool is_equal = known.size() == bytes.size() && std::equal(known.begin(), known.end(), bytes.begin());
+      if (is_equal) return same->second = place;
+    }
+    same->second = align_up(size_, kPageBytes);
+    pad_to(same->second);
     pieces_.push_back(bytes);
     size_ += bytes.size();
-    return place;
+    by_hash_.emplace(hash, std::pair(same->second, bytes));
+    return same->second;
   }
 
-  /// The place of a tensor, which is stored once however often it is asked for.
-  size_t place_of(const Tensor& tensor) {
-    const std::span<const char> bytes = bytes_of(tensor);
-    const auto [known, is_new] = places_.try_emplace({bytes.data(), bytes.size()}, 0);
-    if (is_new) known->second = add(bytes);
-    return known->second;
-  }
+  size_t place_of(const Tensor& tensor) { return add(bytes_of(tensor)); }
 
   void pad_to(size_t place) {
     for (; size_ < place; size_ += pieces_.back().size())
@@ -61,7 +74,8 @@ class ConstantSection {
   const std::string padding_ = std::string(kPageBytes, '\0');
   std::vector<std::span<const char>> pieces_;
   size_t size_ = 0;
-  std::map<std::pair<const char*, size_t>, size_t> places_;
+  std::map<std::pair<const char*, size_t>, size_t> by_address_;
+  std::multimap<std::string, std::pair<size_t, std::span<const char>>> by_hash_;
 };
 
 /// The host's constants of a plan, moved to the section. `rewritten` keeps those that lie in another form than plain.
@@ -73,22 +87,29 @@ class HostRegion {
     std::erase_if(plan_.constants, [&](const ConstantInit& init) {
       Buffer& buffer = plan_.buffers[static_cast<size_t>(init.buffer)];
       if (buffer.space != 0) return false;
-      buffer.offset = section_.add(in_its_form(init.data, buffer.tensor));
+      buffer.offset = add(in_its_form(init.data, buffer.tensor));
       return true;
     });
     if (const ReadyRegion& ready = plan_.host_constants; ready.first != nullptr) move(ready);
     section_.pad_to(align_up(section_.size(), kPageBytes));
-    plan_.spaces[0].constant_bytes = section_.size();
+    plan_.spaces[0].constant_bytes = align_up(end_, kPageBytes);
     plan_.host_constants = {};
   }
 
  private:
   /// Of a plan that was read from a package.
   void move(const ReadyRegion& ready) {
-    const size_t place = section_.add({reinterpret_cast<const char*>(ready.first.get()), ready.bytes});
+    const auto* region = reinterpret_cast<const char*>(ready.first.get());
     for (Buffer& buffer : plan_.buffers) {
-      if (buffer.is_constant && buffer.space == 0) buffer.offset += place;
+      if (!buffer.is_constant || buffer.space != 0) continue;
+      buffer.offset = add({region + buffer.offset, buffer.tensor.bytes()});
     }
+  }
+
+  size_t add(std::span<const char> bytes) {
+    const size_t place = section_.add(bytes);
+    end_ = std::max(end_, place + bytes.size());
+    return place;
   }
 
   std::span<const char> in_its_form(const Tensor& data, const StoredTensor& stored) {
@@ -100,6 +121,7 @@ class HostRegion {
 
   Plan& plan_;
   ConstantSection& section_;
+  size_t end_ = 0;  ///< of what lies in the section for this plan
   std::vector<Tensor> rewritten_;
 };
 
@@ -114,15 +136,22 @@ CodeImage joined(const std::vector<CodeImage>& images) {
   return all;
 }
 
-json about(const Package& package) {
+json about(const std::vector<Package>& packages) {
   json libraries = json::object();
-  for_each_library(package.plan, [&](const std::string& name) { libraries[name] = library_version(name); });
+  std::set<std::string> features;
+  for (const Package& package : packages) {
+    for_each_library(package.plan, [&](const std::string& name) { libraries[name] = library_version(name); });
+    const std::vector<std::string> wanted = package.code->features();
+    features.insert(wanted.begin(), wanted.end());
+  }
+  // Of one, in the order in which its code names them.
+  const json all = packages.size() == 1 ? json(packages.front().code->features()) : json(features);
   return {{"collage", COLLAGE_VERSION},
-          {"model", package.plan.model},
-          {"threads", package.threads},
+          {"model", packages.front().plan.model},
+          {"threads", packages.front().threads},
           {"architecture", host_architecture()},
           {"processor", host_capabilities().processor},
-          {"features", package.code->features()},
+          {"features", all},
           {"external_functions", static_cast<int>(ExternalFunction::Count)},
           {"libraries", libraries}};
 }
@@ -132,30 +161,55 @@ std::span<const char> as_chars(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Status write_sections(const std::string& path, const Package& package) {
-  const CodeImage code = joined(package.code->images());
-  Plan plan = package.plan;
-  ConstantSection constants;
-  HostRegion region(&plan, &constants);
-  region.move();
-  json document = {
-      {"plan", to_json(std::move(plan), [&](const Tensor& tensor) { return constants.place_of(tensor); })}};
-  document["symbols"] = json::object();
-  for (const auto& [symbol, offset] : code.symbols) document["symbols"][symbol] = offset;
-  const std::vector<uint8_t> plan_bytes = json::to_cbor(document);
-  // Names need not be UTF-8; whatever is not is replaced, rather than thrown at.
-  const std::string about_text = about(package).dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-  return write_package_file(path, {{"about", {as_chars(about_text)}},
-                                   {"plan", {as_chars(plan_bytes)}},
-                                   {"code", {as_chars(code.text)}},
-                                   {"placed", {as_chars(package.placed)}},
-                                   {"constants", constants.pieces()}});
+/// Names need not be UTF-8; whatever is not is replaced, rather than thrown at.
+std::string written(const json& document) {
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace
+/// Sections of specialisations; their bytes live as long as it.
+class SectionWriter {
+ public:
+  /// `shapes`: null for a package of one.
+  explicit SectionWriter(const ShapeTable* shapes) : shapes_(shapes) {}
 
-Status write_package(const std::string& path, const Package& package) {
-  bool is_whole = true;
+  void add(const Package& package) {
+    const CodeImage& code = codes_.emplace_back(joined(package.code->images()));
+    Plan plan = package.plan;
+    HostRegion& region = regions_.emplace_back(&plan, &constants_);
+    region.move();
+    json document = {
+        {"plan", to_json(std::move(plan), [&](const Tensor& tensor) { return constants_.place_of(tensor); })}};
+    document["symbols"] = json::object();
+    for (const auto& [symbol, offset] : code.symbols) document["symbols"][symbol] = offset;
+    const std::vector<uint8_t>& bytes = plans_.emplace_back(json::to_cbor(document));
+    const auto name = [&](const char* section) {
+      return shapes_ == nullptr ? std::string(section) : section_of(section, plans_.size() - 1);
+    };
+    sections_.push_back({name("plan"), {as_chars(bytes)}});
+    sections_.push_back({name("code"), {as_chars(code.text)}});
+    sections_.push_back({name("placed"), {as_chars(package.placed)}});
+  }
+
+  Status write(const std::string& path, const std::string& about) {
+    const std::string table = shapes_ == nullptr ? "" : written(to_json(*shapes_));
+    std::vector<SectionPieces> all{{"about", {as_chars(about)}}};
+    if (shapes_ != nullptr) all.push_back({"shapes", {as_chars(table)}});
+    all.insert(all.end(), sections_.begin(), sections_.end());
+    all.push_back({"constants", constants_.pieces()});
+    return write_package_file(path, all, shapes_ == nullptr ? kPackageVersion : kShapedPackageVersion);
+  }
+
+ private:
+  const ShapeTable* shapes_;
+  ConstantSection constants_;
+  std::deque<HostRegion> regions_;
+  std::deque<CodeImage> codes_;
+  std::deque<std::vector<uint8_t>> plans_;
+  std::vector<SectionPieces> sections_;
+};
+
+/// Whether all code that the plan calls can be stored.
+bool is_whole(const Package& package) {
   const std::vector<CodeImage> images = package.code->images();
   const auto is_stored = [&](const std::string& symbol) {
     return std::any_of(images.begin(), images.end(), [&](const CodeImage& image) {
@@ -163,13 +217,47 @@ Status write_package(const std::string& path, const Package& package) {
                          [&](const auto& one) { return one.first == symbol; });
     });
   };
+  bool is_whole = true;
   for_each_kernel_call(package.plan, [&](const KernelCall& call) { is_whole = is_whole && is_stored(call.symbol); });
-  if (!is_whole) return Status::error("cannot write '" + path + "': a kernel has no code that can be stored");
-  try {
-    return write_sections(path, package);
-  } catch (const std::exception& exception) {
-    return Status::error("cannot write '" + path + "': " + exception.what());
+  return is_whole;
+}
+
+Status write_all(const std::string& path, const std::vector<Package>& packages, const ShapeTable* shapes) {
+  const std::string start = "cannot write '" + path + "': ";
+  for (const Package& package : packages) {
+    if (!is_whole(package)) return Status::error(start + "a kernel has no code that can be stored");
   }
+  try {
+    SectionWriter writer(shapes);
+    for (const Package& package : packages) writer.add(package);
+    json description = about(packages);
+    for (size_t i = 0; shapes != nullptr && i < packages.size(); ++i)
+      description["shapes"].push_back(shapes->name_of(i));
+    return writer.write(path, written(description));
+  } catch (const std::exception& exception) {
+    return Status::error(start + exception.what());
+  }
+}
+
+}  // namespace
+
+Status write_package(const std::string& path, const Package& package) {
+  return write_all(path, {package}, nullptr);
+}
+
+Status write_packages(const std::string& path, const std::vector<Package>& packages, const ShapeTable& shapes) {
+  const std::string start = "cannot write '" + path + "': ";
+  if (packages.size() > kMostShapes) {
+    return Status::error(start + "more than " + std::to_string(kMostShapes) + " shapes");
+  }
+  if (Status status = validate(shapes); !status) return Status::error(start + status.message());
+  if (packages.size() != shapes.variants.size()) return Status::error(start + "its table of shapes has other shapes");
+  for (size_t i = 0; i < packages.size(); ++i) {
+    if (Status status = check_ports(packages[i].plan, shapes, i); !status) {
+      return Status::error(start + status.message());
+    }
+  }
+  return write_all(path, packages, &shapes);
 }
 
 }  // namespace collage::runtime

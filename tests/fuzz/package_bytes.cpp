@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packages -> plans. An input that begins as a package does is read as it is. Any other is taken for the section `plan` of a package
-// that is good otherwise, with hashes that fit, since no fuzzer finds those: refused with a reason, or valid, and then it can
-// be loaded, or is refused with a reason there.
+// Packages -> plans. An input that begins as a package does is read as it is. Any other is taken for a section of a package that
+// is good otherwise, with hashes that fit, since no fuzzer finds those: for the table of shapes where it begins as an object of
+// JSON does, else for the plan. It is refused with a reason, or valid, and then it can be loaded, or is refused with a reason
+// there; a valid table chooses for any shape, or refuses it with a reason.
 #include <unistd.h>
 
 #include <cstdint>
@@ -35,22 +36,37 @@ const std::string& folder() {
   return path;
 }
 
-/// What this build writes into the section `about`.
+/// What this build writes into a section of a package of one shape.
+std::string good_section(const char* name) {
+  const std::string path = folder() + "/good.collage";
+  runtime::Plan plan;
+  plan.spaces = {{"host"}};
+  if (!runtime::write_package(path, {plan, std::make_shared<NoCode>(), 1, "", ""})) fail("no package");
+  Result<runtime::PackageFile> file = runtime::PackageFile::open(path, 1);
+  if (!file) fail("what was written cannot be read: " + file.message());
+  const std::span<const char> section = file->section(name);
+  return std::string(section.begin(), section.end());
+}
+
 const std::string& about() {
-  static const std::string text = [] {
-    const std::string path = folder() + "/good.collage";
-    runtime::Plan plan;
-    plan.spaces = {{"host"}};
-    if (!runtime::write_package(path, {plan, std::make_shared<NoCode>(), 1, "", ""})) fail("no package");
-    Result<runtime::PackageFile> file = runtime::PackageFile::open(path, 1);
-    if (!file) fail("what was written cannot be read: " + file.message());
-    const std::span<const char> section = file->section("about");
-    return std::string(section.begin(), section.end());
-  }();
+  static const std::string text = good_section("about");
   return text;
 }
 
+/// Two specialisations, of which the bytes are the table.
+Status write_shapes(const std::string& path, std::span<const char> bytes) {
+  static const std::string plan = good_section("plan");
+  std::vector<runtime::SectionPieces> sections{{"about", {about()}}, {"shapes", {bytes}}, {"constants", {}}};
+  for (size_t i = 0; i < 2; ++i) {
+    sections.push_back({runtime::section_of("plan", i), {plan}});
+    sections.push_back({runtime::section_of("code", i), {about()}});
+    sections.push_back({runtime::section_of("placed", i), {}});
+  }
+  return runtime::write_package_file(path, sections, runtime::kShapedPackageVersion);
+}
+
 Status write(const std::string& path, std::span<const char> bytes) {
+  if (!bytes.empty() && bytes[0] == '{') return write_shapes(path, bytes);
   if (!runtime::looks_like_package({bytes.data(), bytes.size()})) {
     constexpr size_t kConstantBytes = 64 * runtime::kPageBytes;
     static const std::string constants(kConstantBytes, '\1');
@@ -63,10 +79,36 @@ Status write(const std::string& path, std::span<const char> bytes) {
   return Status::ok();
 }
 
+/// Asks a table for each of its own shapes, and for shapes next to them.
+void check_choices(const runtime::ShapeTable& table) {
+  for (const runtime::ShapedVariant& variant : table.variants) {
+    for (int64_t less : {0, 1}) {
+      std::vector<std::optional<runtime::Shape>> shapes(variant.inputs.begin(), variant.inputs.end());
+      for (auto& shape : shapes) {
+        if (!shape->empty()) shape->front() -= less;
+      }
+      const auto choice = runtime::choose_variant(table, shapes);
+      if (!choice && choice.message().empty()) fail("no variant, without a word");
+      if (choice && choice->variant >= table.variants.size()) fail("a variant that does not exist");
+    }
+  }
+}
+
+void check_package(const Result<Package>& package);
+
 void check(std::span<const char> bytes) {
   const std::string path = folder() + "/input.collage";
   if (!write(path, bytes)) fail("no room for an input");
-  const Result<Package> package = runtime::read_package(path);
+  const Result<runtime::PackageSet> set = runtime::PackageSet::open(path);
+  if (!set) {
+    if (set.message().empty()) fail("refused without a word");
+    return;
+  }
+  check_choices(set->shapes());
+  for (size_t i = 0; i < set->count(); ++i) check_package(set->load(i));
+}
+
+void check_package(const Result<Package>& package) {
   if (!package) {
     if (package.message().empty()) fail("refused without a word");
     return;

@@ -52,7 +52,10 @@ collage_unit_tests(compiler/plan DEPENDS collage::encodings collage::place colla
 collage_unit_tests(compiler/measure DEPENDS collage::measure collage::libraries collage::plan SQLite::SQLite3)
 collage_unit_tests(compiler/costs_tool DEPENDS collage::costs_tool)
 collage_unit_tests(compiler/api DEPENDS Collage::compiler nlohmann_json::nlohmann_json)
-collage_unit_tests(compiler/rules_tool DEPENDS collage::rules_tool)
+# Packages of several shapes are written by the command alone.
+target_compile_definitions(unit_compiler_api PRIVATE COLLAGE_COMMAND="$<TARGET_FILE:collagec>")
+add_dependencies(unit_compiler_api collagec)
+collage_unit_tests(compiler/rules_tool DEPENDS collage::rules_tool nlohmann_json::nlohmann_json)
 collage_unit_tests(compiler/tools DEPENDS collage::command_line)
 
 # A test that no row takes in would never run.

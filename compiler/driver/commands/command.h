@@ -14,8 +14,11 @@
 #include "compiler/driver/report/quantize_report.h"
 #include "compiler/driver/run/program.h"
 #include "compiler/execution/bind_inputs.h"
+#include "runtime/package/package.h"
 
 namespace collage::driver {
+
+struct Comparison;
 
 struct Command {
   const Request& request;
@@ -30,6 +33,11 @@ struct Command {
   std::vector<passes::PassSnapshot> history{};       ///< with `--check`: the model as given, and what passes made of it
   std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
   Findings findings{};                               ///< for the page of `--report`
+  /// Of `--buckets`: the last one is this bucket's, and all become one file. Null: each is written for itself.
+  std::vector<runtime::Package>* packages = nullptr;
+  /// A stage of a model that runs in stages (stage_commands.h): `inputs` are given, and no package is written.
+  bool is_stage = false;
+  Comparison* compared = nullptr;  ///< where `--compare` leaves its table; null: it is printed
 
   void print(std::string_view text) const {
     if (output.result) output.result(text);
@@ -37,6 +45,9 @@ struct Command {
   /// Writes to the output file of the request, or prints where there is none. False after an error.
   bool print_or_write(std::string_view text) const;
 };
+
+/// All that the request asks of the model of the compilation.
+void run_request(Command& command);
 
 /// The model, or with `--emit` what is asked for, and the programs that run it.
 void compile(Command& command);

@@ -69,6 +69,10 @@ void compare(Command& command, const Candidates& candidates, const SearchInput& 
     measure(input, command.compilation.targets(), command.request.bench.runs, command.inputs, *comparison,
             command.diags);
   }
+  if (command.compared != nullptr) {
+    *command.compared = std::move(*comparison);
+    return;
+  }
   const bool as_json = command.request.prints_json;
   if (as_json) {
     command.print(comparison_json(command.compilation.graph(), to_json(*comparison)));

@@ -34,15 +34,19 @@ std::optional<Program> build(Command& command, PlacedModel* placed) {
   return program;
 }
 
+/// Beside the placed model `output`.
+WeightsPlace weights_place(const Command& command, const fs::path& output) {
+  return {output.parent_path().string(), output.filename().string(), true, command.compilation.file().weights};
+}
+
 /// The placed model as a text and its weights beside it. Returns the names of the files, nullopt after an error.
 std::optional<std::string> write_placed_model(const Command& command, const fs::path& output,
                                               const ir::Placement& placement) {
   const ModelFile& file = command.compilation.file();
   ir::Graph graph = command.compilation.graph();
-  const WeightsPlace place{output.parent_path().string(), output.filename().string(), true, file.weights};
   support::FileGroup files;
   std::optional<std::string> weights =
-      move_weights_out(graph, file.path.parent_path().string(), place, files, command.diags);
+      move_weights_out(graph, file.path.parent_path().string(), weights_place(command, output), files, command.diags);
   if (!weights || !files.add(output.string(), ir::print(graph, placement), command.diags) ||
       !files.commit(command.diags)) {
     return std::nullopt;
@@ -57,14 +61,9 @@ bool is_package_name(const fs::path& path) {
 
 /// Where the package or the placed model is written: without `-o`, and where nothing is run, a package. Empty: nowhere.
 fs::path output_path(const Command& command) {
-  if (!command.request.output.empty() || command.request.executes()) return command.request.output;
+  const bool writes_named = command.request.executes() || command.is_stage;
+  if (!command.request.output.empty() || writes_named) return command.request.output;
   return command.compilation.file().path.stem().string() + ".collage";
-}
-
-/// Whether `page` is the placed model's file of weights, by any name that `move_weights_out` gives it.
-bool is_weights_name(const fs::path& page, const fs::path& output) {
-  return page.parent_path() == output.parent_path() && page.extension() == ".safetensors" &&
-         page.filename().string().starts_with(output.filename().string() + ".");
 }
 
 /// An error where `--report` names a file that the command writes without an option that names it. False after it.
@@ -73,9 +72,12 @@ bool keeps_page_apart(const Command& command) {
   if (command.request.report.empty() || output.empty()) return true;
   std::error_code ignored;
   const fs::path page = fs::weakly_canonical(fs::absolute(command.request.report), ignored);
-  const fs::path written = fs::weakly_canonical(fs::absolute(output), ignored);
-  const bool is_package = command.request.output.empty() && page == written;
-  if (!is_package && (is_package_name(output) || !is_weights_name(page, written))) return true;
+  const bool is_package = command.request.output.empty() && page == fs::weakly_canonical(fs::absolute(output), ignored);
+  const bool is_weights =
+      !is_package_name(output) &&
+      page == weights_file_of(command.compilation.graph(), command.compilation.file().path.parent_path().string(),
+                              weights_place(command, output));
+  if (!is_package && !is_weights) return true;
   return command.diags.error_at(support::Code::BadOption, "--report", "would replace `{}`, which has the {}",
                                 command.request.report, is_package ? "compiled model" : "weights of the placed model");
 }
@@ -84,6 +86,7 @@ bool write_program(const Command& command, const fs::path& output, const ir::Pla
                    const Program& program) {
   const runtime::Package package{program.built.plan, program.jit, command.compilation.settings().threads,
                                  placed_text(command.compilation.graph(), placement), ""};
+  if (command.packages != nullptr) return command.packages->push_back(package), true;
   const runtime::Status status = runtime::write_package(output.string(), package);
   return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
 }
@@ -94,7 +97,7 @@ bool write_results(Command& command, PlacedModel* placed, const Program& program
   const fs::path output = output_path(command);
   if (is_package_name(output)) {
     if (!write_program(command, output, placed->found.placement, program)) return false;
-    placed->report.wrote = output.string();
+    if (command.packages == nullptr) placed->report.wrote = output.string();
   } else if (!output.empty()) {
     std::optional<std::string> files = write_placed_model(command, output, placed->found.placement);
     if (!files) return false;
@@ -164,8 +167,12 @@ void compile(Command& command) {
   std::optional<runtime::KnownRun> checked;
   if (command.request.executes()) checked = execute(command, placed->found.placement, *program);
   if (checked && is_package_name(command.request.output)) {
-    program->built.plan.known_runs = {std::move(*checked)};
-    write_program(command, command.request.output, placed->found.placement, *program);
+    if (command.packages != nullptr) {
+      command.packages->back().plan.known_runs = {std::move(*checked)};
+    } else {
+      program->built.plan.known_runs = {std::move(*checked)};
+      write_program(command, command.request.output, placed->found.placement, *program);
+    }
   }
   if (command.diags.has_errors()) return;
   command.clock.time("report", [&] { return write_page(command, *candidates, std::move(*placed), *program); });

@@ -9,7 +9,9 @@
 #include "compiler/driver/input/bindings.h"
 #include "compiler/driver/input/graph_ports.h"
 #include "compiler/driver/quantize/quantize_model.h"
+#include "compiler/driver/shapes/padded_sizes.h"
 #include "compiler/passes/phases.h"
+#include "runtime/package/package.h"
 
 namespace collage::driver {
 namespace {
@@ -50,6 +52,7 @@ bool quantize(Command& command) {
 
 /// Inputs are read before the work of compiling: a wrong file name should not cost a search.
 bool read_inputs(Command& command) {
+  if (command.is_stage) return true;
   if (!command.request.executes() && !place::is_measured(command.compilation.strategy())) return true;
   auto inputs = command.clock.time("inputs", [&] {
     return execution::bind_inputs(command.request.run, ports_of(command.compilation.graph()), command.diags);
@@ -91,7 +94,7 @@ void run(Command& command) {
 /// that were chosen, and no input that was bound. Returns nullopt after errors.
 std::optional<Specialised> specialise(const ModelSource& source, Request& request, support::Diagnostics& diags) {
   Specialisation to{request.model.bindings, {}};
-  if (request.executes()) {
+  if (request.gives_inputs()) {
     auto given = read_given(request.run, source.inputs(), diags);
     if (!given) return std::nullopt;
     std::vector<ir::ShapeBinding> of_tensors = bindings_of(*given, !request.run.labels.empty());
@@ -120,23 +123,26 @@ struct Session {
   StageClock& clock;
   const ModelSource& source;
   std::shared_ptr<const RuleFiles> rules;
+  std::vector<runtime::Package>* packages = nullptr;  ///< as Command has it
 };
 
 void run_specialised(Request request, const Session& session) {
+  const bool runs = request.gives_inputs();
   auto model = session.clock.time("shapes", [&] { return specialise(session.source, request, session.diags); });
   if (!model) return;
   if (model->first) {
-    return run_in_stages({request, session.output, session.diags, session.clock, session.listener, session.source,
-                          *model, session.rules});
+    return run_in_stages({request, session.output, session.sources, session.diags, session.clock, session.listener,
+                          session.source, *model, session.rules, runs});
   }
   auto compilation = Compilation::open(std::move(*model->whole), session.rules, request.settings, session.diags);
   if (compilation == nullptr) return;
   compilation->set_listener(session.listener);
   Command command{request, session.output, session.sources, session.diags, session.clock, *compilation};
+  command.packages = session.packages;
   run(command);
 }
 
-/// `model.collage` for batch = 8  =>  `model.batch8.collage`. Streams serve all buckets.
+/// `model.placed.ir` for batch = 8  =>  `model.placed.batch8.ir`. Streams serve all buckets.
 std::string output_of(const std::string& output, const std::vector<ir::ShapeBinding>& bucket) {
   const bool is_stream = output.starts_with("/dev/") && !output.starts_with("/dev/shm/");
   if (output.empty() || is_stream) return output;
@@ -146,25 +152,59 @@ std::string output_of(const std::string& output, const std::vector<ir::ShapeBind
   return (path.parent_path() / (stem + path.extension().string())).string();
 }
 
+/// The one package of all buckets; empty where none is written.
+std::string package_of_buckets(const Request& request, const ModelSource& source) {
+  const bool writes = request.emit == Emit::All && !request.compare.is_asked && !request.questions.is_asked() &&
+                      request.bisect.empty() && request.placement.diff.empty() && !request.dumps_lowering;
+  if (!writes || (request.output.empty() && request.executes())) return "";
+  const std::string path = request.output.empty() ? source.path().stem().string() + ".collage" : request.output;
+  return std::filesystem::path(path).extension() == ".collage" ? path : "";
+}
+
+/// Writes what the buckets became, and says what of it serves sizes in between.
+void write_buckets(const Request& request, const Session& session, const std::string& path) {
+  std::vector<const runtime::Plan*> plans;
+  for (const runtime::Package& package : *session.packages) plans.push_back(&package.plan);
+  const runtime::ShapeTable table = session.clock.time("padding", [&] {
+    return make_shape_table(session.source, request.model.bindings, request.model.buckets, plans, session.diags);
+  });
+  const runtime::Status status =
+      session.clock.time("write", [&] { return runtime::write_packages(path, *session.packages, table); });
+  if (!status) {
+    session.diags.error_at(Code::CannotWrite, path, "{}", status.message());
+    return;
+  }
+  const std::string padding = report_padding(table, session.diags);
+  if (!session.output.result || request.prints_json) return;
+  session.output.result(padding + fmt::format("{:<12}{}: {}\n", "wrote", path, table.held()));
+}
+
 /// Once for each bucket; costs, matches and compiled code of one serve the others where they are equal.
-void run_buckets(const Request& request, const Session& session) {
+void run_buckets(const Request& request, Session session) {
+  const std::string package = package_of_buckets(request, session.source);
+  std::vector<runtime::Package> packages;
+  if (!package.empty()) session.packages = &packages;
+  if (const size_t shapes = request.model.buckets.size(); !package.empty() && shapes > runtime::kMostShapes) {
+    session.diags.error_at(Code::BadOption, "--buckets", "{} shapes are more than the {} that a package holds", shapes,
+                           runtime::kMostShapes);
+    return;
+  }
   for (const std::vector<ir::ShapeBinding>& bucket : request.model.buckets) {
     Request one = request;
     std::string names;
     for (const ir::ShapeBinding& binding : bucket) names += " " + to_string(binding);
     one.model.bindings.insert(one.model.bindings.end(), bucket.begin(), bucket.end());
     for (std::string* file :
-         {&one.output, &one.placement.save, &one.placement.certificate, &one.placement.json, &one.bench.json,
-          &one.compare.json, &one.quantize.save_calibration, &one.bisect, &one.trace.file, &one.report}) {
+         {&one.placement.save, &one.placement.certificate, &one.placement.json, &one.bench.json, &one.compare.json,
+          &one.quantize.save_calibration, &one.bisect, &one.trace.file, &one.report}) {
       *file = output_of(*file, bucket);
     }
-    if (one.output.empty() && !request.executes() && request.emit == Emit::All) {
-      one.output = output_of(session.source.path().stem().string() + ".collage", bucket);
-    }
+    one.output = package.empty() ? output_of(one.output, bucket) : package;
     if (session.output.result) session.output.result(fmt::format("{:<12}{}\n", "bucket", names.substr(1)));
     run_specialised(std::move(one), session);
     if (session.diags.has_errors()) return;
   }
+  if (packages.size() == request.model.buckets.size()) write_buckets(request, session, package);
 }
 
 void run(const Request& request, const Output& output, const WorkListener& listener, support::SourceManager& sources,
@@ -186,6 +226,10 @@ void run(const Request& request, const Output& output, const WorkListener& liste
 }
 
 }  // namespace
+
+void run_request(Command& command) {
+  run(command);
+}
 
 Outcome run_command(const Options& options, const Output& output, const WorkListener& listener) {
   support::SourceManager sources;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "compiler/driver/commands/stage_commands.h"
 #include "compiler/driver/stages/staged_model.h"
 #include "compiler/execution/run_model.h"
 #include "runtime/core/duration.h"
@@ -16,46 +17,35 @@ namespace {
 using support::Code;
 using Clock = std::chrono::steady_clock;
 
-/// An option that needs one plan of the whole model; empty: there is none.
+/// An option about one plan of the whole model; empty: there is none.
 std::string whole_plan_option(const Request& request) {
   const PlacementRequest& placement = request.placement;
   const Settings& settings = request.settings;
   const std::pair<const char*, bool> rows[] = {
-      {"--emit", request.emit != Emit::All},
-      {"--output", !request.output.empty()},
-      {"--compare", request.compare.is_asked},
-      {"--why", request.questions.is_asked()},
+      {"--output", !request.output.empty() && request.emit == Emit::All},
       {"--diff-placements", !placement.diff.empty()},
       {"--placement", !placement.follow.empty()},
       {"--candidate-placement", !placement.consider.empty()},
-      {"--save-placement", !placement.save.empty()},
-      {"--placement-json", !placement.json.empty()},
-      {"--certificate", !placement.certificate.empty()},
       {"--calibrate", request.quantize.is_asked()},
-      {"--dump-lowering", request.dumps_lowering},
-      {"--json", request.prints_json},
-      {"--report", !request.report.empty()},
-      {"--verify-costs", request.verifies},
-      {"--bisect", !request.bisect.empty()},
-      {"--profile", request.profile > 0},
-      {"--trace", request.trace.is_asked()},
+      {"--json", request.prints_json && !request.compare.is_asked},
       {"--bench-json", !request.bench.json.empty()},
       {"--faults", !request.faults.empty()},
       {"--device-log", request.prints_device_log},
-      {"--print-after", !request.passes.print_after.empty()},
-      {"--place", !settings.place.empty()},
-      {"--forbid", !settings.forbid.empty()},
-      {"--together", !settings.together.empty()},
       {"--strategy=evolve", settings.strategy == "evolve"},
   };
   const auto asked = std::find_if(std::begin(rows), std::end(rows), [](const auto& row) { return row.second; });
   return asked == std::end(rows) ? "" : asked->first;
 }
 
+bool is_constrained(const Settings& settings) {
+  return !settings.place.empty() || !settings.forbid.empty() || !settings.together.empty();
+}
+
 StageSettings stage_settings(const StagedCommand& command) {
   StageSettings settings{command.source.path(), command.rules, command.request.settings};
   settings.passes.disabled = command.request.passes.disabled;
   settings.checks = command.request.checks;
+  settings.keeps_stages = asks_about_stages(command.request) || is_constrained(command.request.settings);
   settings.listener = command.listener;
   return settings;
 }
@@ -100,18 +90,36 @@ bool bench(const StagedCommand& command, StagedModel& model, const std::vector<e
   return true;
 }
 
+/// Without inputs all that can be said is of the first stage.
+void show_first_stage(const StagedCommand& command) {
+  const import::ImportedStage& first = *command.model.first;
+  const std::shared_ptr<const import::OnnxFile>& file = command.source.onnx();
+  const runtime::Result<import::NodeView> node = file->node(file->graph(), first.ready.front());
+  command.diags
+      .warning_at(Code::NotConstant, node ? node->where : command.source.path().string(),
+                  "values of a run decide the shapes of its results: only the stage before it is known")
+      .note("with `--input NAME=FILE …` the model runs, and all stages are");
+  if (first.graph.outputs().empty()) return;
+  KeptStage stage;
+  stage.report = {"main", "", first.graph.node_count()};
+  stage.report.runs = 1;
+  stage.graph = first.graph;
+  work_on_stages(command, {std::move(stage)});
+}
+
 }  // namespace
 
 bool may_run_in_stages(const Request& request, const Specialisation& to, const ModelSource& source,
                        support::Diagnostics& diags) {
   const std::string option = whole_plan_option(request);
-  if (request.executes() && option.empty()) return true;
+  if ((request.executes() || asks_about_stages(request)) && option.empty()) return true;
   source.specialise_whole(to, diags);  // says why there is no plan
   if (!option.empty()) diags.error_at(Code::BadOption, option, "needs one plan of the whole model");
   return false;
 }
 
 void run_in_stages(const StagedCommand& command) {
+  if (!command.runs) return show_first_stage(command);
   StagedModel model(command.source.onnx(), *command.model.first, command.model.bound, stage_settings(command),
                     static_cast<size_t>(command.request.model.kept_stages), command.diags);
   const Request& request = command.request;
@@ -120,15 +128,22 @@ void run_in_stages(const StagedCommand& command) {
   if (!inputs) return;
   auto result = command.clock.time("run", [&] { return run_all(command, model, *inputs); });
   if (!result) return;
-  print(command, print(model.reports()));
-  if (request.checks)
-    print(command, fmt::format("{:<12}every compiled stage agrees with the reference kernels\n", "check"));
-  if (request.run.is_asked) {
-    const bool is_good = execution::judge_result(request.run, model.ports(), &*result, command.diags);
-    print(command, execution::print(*result, model.ports()));
+  if (!check_constraints(request.settings, model.kept_stages(), command.diags)) return;
+  const bool shows_run = request.emit == Emit::All && !request.dumps_lowering && !request.compare.is_asked;
+  if (shows_run) {
+    print(command, print(model.reports()));
+    if (request.checks)
+      print(command, fmt::format("{:<12}every compiled stage agrees with the reference kernels\n", "check"));
+    if (request.run.is_asked) {
+      const bool is_good = execution::judge_result(request.run, model.ports(), &*result, command.diags);
+      print(command, execution::print(*result, model.ports()));
+      if (!is_good) return;
+    }
+    const bool is_good =
+        request.bench.runs == 0 || command.clock.time("bench", [&] { return bench(command, model, *inputs); });
     if (!is_good) return;
   }
-  if (request.bench.runs > 0) command.clock.time("bench", [&] { return bench(command, model, *inputs); });
+  if (asks_about_stages(request)) work_on_stages(command, model.kept_stages());
 }
 
 }  // namespace collage::driver

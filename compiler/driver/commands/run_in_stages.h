@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--run`, `--check` and `--bench` of a model that only the values of a run fix the shapes of (driver/stages/).
+// Commands on a model that only the values of a run fix the shapes of (driver/stages/): it runs, and what is asked of its
+// stages (stage_commands.h) is done for each that the run has made. Without inputs only the first stage is known.
 #pragma once
 
 #include <memory>
@@ -15,12 +16,14 @@ namespace collage::driver {
 struct StagedCommand {
   const Request& request;
   const Output& output;
+  support::SourceManager& sources;
   support::Diagnostics& diags;
   StageClock& clock;
   const WorkListener& listener;
   const ModelSource& source;
   const Specialised& model;
   std::shared_ptr<const RuleFiles> rules;
+  bool runs = true;  ///< false: no inputs are given
 };
 
 /// Whether all that is asked for can be done stage by stage. False after an error, which names the first node that

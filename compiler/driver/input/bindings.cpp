@@ -2,6 +2,7 @@
 #include "compiler/driver/input/bindings.h"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/execution/tensor_files.h"
 
@@ -33,12 +34,20 @@ std::string add_buckets(const std::string& text, std::vector<std::vector<ir::Sha
   if (equals == std::string::npos || equals == 0) return fmt::format("`{}` is not NAME=N,N…", text);
   const std::string name = text.substr(0, equals);
   if (buckets.empty()) buckets.emplace_back();
+  const std::vector<ir::ShapeBinding>& known = buckets.front();
+  if (std::any_of(known.begin(), known.end(), [&](const ir::ShapeBinding& one) { return one.name == name; })) {
+    return fmt::format("`{}` has sizes already", name);
+  }
+  std::set<std::string> seen;
   std::vector<std::vector<ir::ShapeBinding>> combined;
   for (const std::vector<ir::ShapeBinding>& bucket : buckets) {
     for (size_t begin = equals + 1; begin <= text.size();) {
       const size_t end = std::min(text.find(',', begin), text.size());
       std::optional<std::vector<ir::SizeRange>> sizes = ir::parse_sizes(text.substr(begin, end - begin));
       if (!sizes || sizes->empty()) return fmt::format("`{}` is no size", text.substr(begin, end - begin));
+      if (&bucket == &buckets.front() && !seen.insert(ir::to_string(*sizes)).second) {
+        return fmt::format("`{}` is given twice", text.substr(begin, end - begin));
+      }
       combined.push_back(bucket);
       combined.back().push_back({name, std::move(*sizes), "--buckets " + name});
       begin = end + 1;

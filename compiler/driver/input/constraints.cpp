@@ -90,4 +90,28 @@ std::optional<std::vector<Constraint>> read_constraints(const Settings& settings
   return std::move(reader.constraints);
 }
 
+std::string constraint_in_part(const std::string& text, bool is_together, const ir::Graph& part,
+                               const support::Diagnostics& diags) {
+  support::Diagnostics unheard(diags.sources());
+  if (!is_together) {
+    const size_t equals = text.rfind('=');
+    // What is malformed is reported where it is read.
+    const bool is_here = equals == std::string::npos || equals == 0 ||
+                         select_nodes(text.substr(0, equals), part, "", unheard).has_value();
+    return is_here ? text : "";
+  }
+  std::string here;
+  std::set<NodeId> nodes;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string selector = text.substr(begin, comma - begin);
+    if (const std::optional<std::vector<NodeId>> selected = select_nodes(selector, part, "", unheard)) {
+      nodes.insert(selected->begin(), selected->end());
+      here += (here.empty() ? "" : ",") + selector;
+    }
+    begin = comma + 1;
+  }
+  return nodes.size() > 1 ? here : "";
+}
+
 }  // namespace collage::driver

@@ -18,4 +18,9 @@ namespace collage::driver {
 std::optional<std::vector<place::Constraint>> read_constraints(const Settings& settings, const ir::Graph& graph,
                                                                support::Diagnostics& diags);
 
+/// What of an option is about nodes of a part of the model; empty: nothing. `is_together`: of `--together`, which is about
+/// two nodes at least.
+std::string constraint_in_part(const std::string& text, bool is_together, const ir::Graph& part,
+                               const support::Diagnostics& diags);
+
 }  // namespace collage::driver

@@ -41,7 +41,7 @@ struct Options {
   std::optional<double> timeout;     ///< seconds of the process
   std::vector<std::string> shapes;   ///< `x=1x3`, `batch=8,seq=1..512`: of open dimensions
   int kept_stages = kKeptStages;     ///< of a model that runs in stages
-  std::vector<std::string> buckets;  ///< `batch=1,8,32`: sizes of a dimension, each compiled for itself
+  std::vector<std::string> buckets;  ///< `batch=1,8,32`: sizes of a dimension, each compiled; one package has all
 
   std::string strategy = "optimal";
   std::string objective{place::default_objective()->name};

@@ -139,6 +139,9 @@ struct Request {
   bool executes() const {
     return run.is_asked || checks || !bisect.empty() || verifies || bench.runs > 0 || profile > 0 || trace.is_asked();
   }
+  /// Shapes follow from the inputs that are given, and a model in stages runs so that its stages are known. Inputs beside
+  /// `--calibrate` are for measuring errors.
+  bool gives_inputs() const { return executes() || (!run.inputs.empty() && !quantize.is_asked()); }
 };
 
 /// Returns nullopt after an error: an objective that does not exist, a shape that is none.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/output/write_model.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
+#include <vector>
 
 #include "compiler/ir/print.h"
 #include "compiler/support/file_access.h"
@@ -37,32 +39,55 @@ bool comes_from_file(const ir::Value& value) {
   return value.constant && value.constant->form == ir::Constant::Form::File;
 }
 
+/// The file that a constant comes from, which the graph names relative to the model's folder.
+fs::path source_of(const ir::Value& value, const std::string& model_folder) {
+  return resolved(resolved(model_folder) / value.constant->file);
+}
+
+/// Whether the elements go into the weights file of a text in `target_folder`.
+bool moves_out(const ir::Value& value, const std::string& model_folder, const fs::path& target_folder) {
+  if (!comes_from_file(value)) return is_long_literal(value);
+  return !support::FileAccess().allows(source_of(value, model_folder).string(), target_folder.string());
+}
+
+std::string weights_name(const WeightsPlace& place, const fs::path& target_folder) {
+  std::string name = place.stem + ".safetensors";
+  for (int i = 1; place.keep.count(target_folder / name) > 0; ++i)
+    name = place.stem + "." + std::to_string(i) + ".safetensors";
+  return name;
+}
+
 }  // namespace
 
 std::set<fs::path> files_of_constants(const ir::Graph& graph, const std::string& model_folder) {
   std::set<fs::path> files;
   for (ir::ValueId id : graph.value_ids()) {
     const ir::Value& value = graph.value(id);
-    if (comes_from_file(value)) files.insert(resolved(resolved(model_folder) / value.constant->file));
+    if (comes_from_file(value)) files.insert(source_of(value, model_folder));
   }
   return files;
+}
+
+fs::path weights_file_of(const ir::Graph& graph, const std::string& model_folder, const WeightsPlace& place) {
+  const fs::path target_folder = resolved(place.folder);
+  const std::vector<ir::ValueId> values = graph.value_ids();
+  const bool has_weights = std::any_of(values.begin(), values.end(), [&](ir::ValueId id) {
+    return moves_out(graph.value(id), model_folder, target_folder);
+  });
+  return has_weights ? target_folder / weights_name(place, target_folder) : fs::path();
 }
 
 std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string& model_folder,
                                             const WeightsPlace& place, support::FileGroup& files,
                                             support::Diagnostics& diags) {
   fs::path target_folder = resolved(place.folder);
-  std::string weights_file = place.stem + ".safetensors";
-  for (int i = 1; place.keep.count(target_folder / weights_file) > 0; ++i)
-    weights_file = place.stem + "." + std::to_string(i) + ".safetensors";
+  const std::string weights_file = weights_name(place, target_folder);
   runtime::NamedTensors weights;
   for (ir::ValueId id : graph.value_ids()) {
     ir::Value& value = graph.value(id);
-    bool moves = is_long_literal(value);
+    const bool moves = moves_out(value, model_folder, target_folder);
     if (comes_from_file(value)) {
-      const fs::path file = resolved(resolved(model_folder) / value.constant->file);
-      value.constant->file = file.lexically_relative(target_folder).string();
-      moves = !support::FileAccess().allows(file.string(), target_folder.string());
+      value.constant->file = source_of(value, model_folder).lexically_relative(target_folder).string();
     }
     if (!moves) continue;
     weights.emplace(value.name, value.constant->data);

@@ -37,6 +37,10 @@ std::optional<std::string> move_weights_out(ir::Graph& graph, const std::string&
                                             const WeightsPlace& place, support::FileGroup& files,
                                             support::Diagnostics& diags);
 
+/// The absolute path of the file that `move_weights_out` would write; empty: none.
+std::filesystem::path weights_file_of(const ir::Graph& graph, const std::string& model_folder,
+                                      const WeightsPlace& place);
+
 /// The placed model as a text for people: constants of more than a few elements are named, not written.
 std::string placed_text(const ir::Graph& graph, const ir::Placement& placement);
 

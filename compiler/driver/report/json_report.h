@@ -25,6 +25,9 @@
 //                      bound_s or bound_j, partitions, conversions, mac_share, search_s, states, measured: {median_s,
 //                      least_s, ratio, difference}}], disagreement}; `failure` in place of the figures where a strategy
 //                      finds no placement
+// Of `--compare` of a model that runs in stages, in place of that, and `model` has a name only:
+//     compare          {stages: [{stage, where, inputs, runs, compare: as above}], total: [{strategy, predicted_s or
+//                      predicted_j, ratio, measured_s}]}; `failure` in place of the figures as above
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

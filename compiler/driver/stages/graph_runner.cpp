@@ -253,9 +253,12 @@ Result<std::shared_ptr<GraphRunner::Stage>> GraphRunner::make_stage(Point& point
     stage->program = StageProgram::make(std::move(imported->graph), has_run_time_shapes, settings_, diags_);
     if (stage->program == nullptr) return failure(point.name);
     report.backends = stage->program->backends();
+    report.has_run_time_shapes = has_run_time_shapes;
   }
   report.seconds_to_make = seconds_since(begin);
   stage->report = new_report(std::move(report));
+  const bool is_kept = settings_.keeps_stages && stage->program != nullptr && stage->report->stages == 1;
+  if (is_kept) kept_stages_.emplace(stage->report, KeptStage{reports_.size(), {}, stage->program->graph()});
   return stage;
 }
 
@@ -283,6 +286,8 @@ Status GraphRunner::run_stage(const Stage& stage, Scope& scope) {
     }
     Result<std::vector<ir::Tensor>> outputs = stage.program->run(inputs);
     if (!outputs) return outputs.status();
+    const auto kept = kept_stages_.find(stage.report);
+    if (kept != kept_stages_.end() && stage.report->stages == 1) kept->second.inputs = std::move(inputs);
     for (size_t i = 0; i < stage.outputs.size(); ++i) {
       StageValue value = value_of(std::move((*outputs)[i]));
       value.has_run_time_shape = has_run_time_shape;
@@ -341,6 +346,17 @@ Status GraphRunner::failure(const std::string& where) {
 std::vector<StageReport> GraphRunner::reports() const {
   std::vector<StageReport> all;
   for (const auto& report : reports_) all.push_back(*report);
+  return all;
+}
+
+std::vector<KeptStage> GraphRunner::kept_stages() const {
+  std::vector<KeptStage> all;
+  for (const auto& report : reports_) {
+    const auto kept = kept_stages_.find(report.get());
+    if (kept == kept_stages_.end() || report->stages != 1) continue;
+    all.push_back(kept->second);
+    all.back().report = *report;
+  }
   return all;
 }
 

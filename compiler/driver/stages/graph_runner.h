@@ -29,12 +29,21 @@ struct StageReport {
   std::string where;   ///< `main`, `body of loop`
   std::string inputs;  ///< what it was made for
   size_t operators = 0;
-  std::string backends{};  ///< empty: reference kernels
+  std::string backends{};            ///< empty: reference kernels
+  bool has_run_time_shapes = false;  ///< its costs are estimated
   double seconds_to_make = 0;
   std::vector<std::string> then{};  ///< nodes that are run on the host after it
   size_t runs = 0;
   double seconds = 0;  ///< of all runs
   size_t stages = 1;   ///< how many times and runs count; all else is of the first
+};
+
+/// A stage by itself, as a model whose inputs have these values.
+struct KeptStage {
+  size_t number = 1;  ///< of its report, from 1 on
+  StageReport report;
+  ir::Graph graph;                   ///< as imported
+  std::vector<ir::Tensor> inputs{};  ///< of its last run
 };
 
 class GraphRunner {
@@ -58,6 +67,8 @@ class GraphRunner {
   /// Stages made so far, those that were dropped too, in the order in which they were made. After many the last report is
   /// about all others.
   std::vector<StageReport> reports() const;
+  /// Where the settings ask for it: the stages of reports about one stage, but for those that compute nothing.
+  std::vector<KeptStage> kept_stages() const;
 
  private:
   struct Stage;
@@ -97,6 +108,7 @@ class GraphRunner {
   std::map<import::GraphRef, std::vector<std::string>> reads_of_bodies_;
   std::list<KnownTypes> known_types_;  ///< the last used first
   std::vector<std::unique_ptr<StageReport>> reports_;
+  std::map<const StageReport*, KeptStage> kept_stages_;
 };
 
 }  // namespace collage::driver

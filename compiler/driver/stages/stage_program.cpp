@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "compiler/driver/input/constraints.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/plan/check.h"
@@ -21,16 +22,6 @@ constexpr double kLittleBytes = 1 << 20;
 /// How much more may be little where the code may be called once.
 constexpr double kIfCalledOnce = 16;
 
-bool is_little(const ir::Graph& graph, bool has_run_time_shapes) {
-  double flops = 0, bytes = 0;
-  for (ir::NodeId node : graph.node_ids()) {
-    flops += ir::work_of(graph, node).flops;
-    bytes += ir::bytes_of(graph, node);
-  }
-  const double more = has_run_time_shapes ? kIfCalledOnce : 1;
-  return flops <= kLittleFlops * more && bytes <= kLittleBytes * more;
-}
-
 std::string backends_of(const runtime::Plan& plan) {
   std::map<std::string, size_t> counts;
   for (const runtime::PlanPartition& partition : plan.partitions) ++counts[partition.backend];
@@ -41,19 +32,42 @@ std::string backends_of(const runtime::Plan& plan) {
 
 }  // namespace
 
+Settings settings_of_stage(const Settings& settings, const ir::Graph& graph, bool has_run_time_shapes,
+                           const support::Diagnostics& diags) {
+  Settings of_stage = settings;
+  if (has_run_time_shapes) of_stage.costs.mode = CostMode::Estimate;
+  for (std::vector<std::string>* texts : {&of_stage.place, &of_stage.forbid, &of_stage.together}) {
+    for (std::string& text : *texts) text = constraint_in_part(text, texts == &of_stage.together, graph, diags);
+    std::erase(*texts, "");
+  }
+  return of_stage;
+}
+
+bool needs_compiling(const ir::Graph& graph, bool has_run_time_shapes, const Settings& of_stage) {
+  if (!of_stage.place.empty() || !of_stage.forbid.empty() || !of_stage.together.empty()) return true;
+  double flops = 0, bytes = 0;
+  for (ir::NodeId node : graph.node_ids()) {
+    flops += ir::work_of(graph, node).flops;
+    bytes += ir::bytes_of(graph, node);
+  }
+  const double more = has_run_time_shapes ? kIfCalledOnce : 1;
+  return flops > kLittleFlops * more || bytes > kLittleBytes * more;
+}
+
 std::unique_ptr<StageProgram> StageProgram::make(ir::Graph graph, bool has_run_time_shapes,
                                                  const StageSettings& settings, support::Diagnostics& diags) {
   std::unique_ptr<StageProgram> made(new StageProgram());
   made->graph_ = std::move(graph);
   made->operators_ = made->graph_.node_count();
   made->checks_ = settings.checks;
-  if (!settings.compiles_little && is_little(made->graph_, has_run_time_shapes)) return made;
-  return made->compile(has_run_time_shapes, settings, diags) ? std::move(made) : nullptr;
+  const bool is_whole = settings.compiles_little;
+  Settings own =
+      is_whole ? settings.settings : settings_of_stage(settings.settings, made->graph_, has_run_time_shapes, diags);
+  if (!is_whole && !needs_compiling(made->graph_, has_run_time_shapes, own)) return made;
+  return made->compile(std::move(own), settings, diags) ? std::move(made) : nullptr;
 }
 
-bool StageProgram::compile(bool has_run_time_shapes, const StageSettings& from, support::Diagnostics& diags) {
-  Settings settings = from.settings;
-  if (has_run_time_shapes) settings.costs.mode = CostMode::Estimate;
+bool StageProgram::compile(Settings settings, const StageSettings& from, support::Diagnostics& diags) {
   compilation_ = Compilation::open({from.model, {graph_, {}}, {}}, from.rules, std::move(settings), diags);
   if (compilation_ == nullptr) return false;
   compilation_->set_listener(from.listener);

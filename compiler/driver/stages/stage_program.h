@@ -26,10 +26,18 @@ struct StageSettings {
   std::shared_ptr<const RuleFiles> rules;
   Settings settings;
   passes::PassOptions passes{};
-  bool compiles_little = false;  ///< also stages with little work
+  bool compiles_little = false;  ///< what is compiled is a whole model: with little work, too, and with all constraints
   bool checks = false;           ///< each run of compiled code is compared with the reference kernels
+  bool keeps_stages = false;     ///< for commands about single stages (KeptStage)
   WorkListener listener{};
 };
+
+/// The settings for one stage: constraints on nodes that it does not have are about other stages.
+Settings settings_of_stage(const Settings& settings, const ir::Graph& graph, bool has_run_time_shapes,
+                           const support::Diagnostics& diags);
+
+/// Whether a stage with these settings is compiled: it has work, or constraints. Else the reference kernels run it.
+bool needs_compiling(const ir::Graph& graph, bool has_run_time_shapes, const Settings& of_stage);
 
 class StageProgram {
  public:
@@ -47,7 +55,7 @@ class StageProgram {
 
  private:
   StageProgram() = default;
-  bool compile(bool has_run_time_shapes, const StageSettings& settings, support::Diagnostics& diags);
+  bool compile(Settings settings, const StageSettings& from, support::Diagnostics& diags);
 
   ir::Graph graph_;  ///< as imported
   size_t operators_ = 0;

@@ -24,6 +24,7 @@ class StagedModel {
   /// In the order of the ports. An output that is no tensor is a failure.
   runtime::Result<std::vector<ir::Tensor>> run(const std::vector<ir::Tensor>& inputs);
   std::vector<StageReport> reports() const { return runner_.reports(); }
+  std::vector<KeptStage> kept_stages() const { return runner_.kept_stages(); }
 
  private:
   GraphRunner runner_;

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "compiler/execution/bench_requests.h"
+#include "compiler/execution/choose_shape.h"
 #include "compiler/execution/faults.h"
 #include "compiler/execution/known_runs.h"
 #include "compiler/execution/run_json.h"
@@ -31,7 +32,7 @@ int wrong_usage(std::string_view message) {
   return kWrongUsage;
 }
 
-/// A package that is loaded, and what it is to do.
+/// A package, and what it is to do. Of several specialisations it loads the one that the inputs ask for.
 class PackageRun {
  public:
   PackageRun(std::string file, const tools::RunOptions& options, support::SourceManager& sources,
@@ -40,20 +41,51 @@ class PackageRun {
 
   /// False after errors.
   bool run() {
-    runtime::Result<runtime::Package> package = runtime::read_package(file_);
+    runtime::Result<runtime::PackageSet> set = runtime::PackageSet::open(file_);
+    if (!set) return diags_.error_at(Code::CannotRead, file_, "{}", set.message());
+    if (options_.about) return fmt::print("{}", set->about()), true;
+    if (options_.placed) return print_placed(*set), true;
+    const int threads = options_.threads > 0 ? options_.threads : set->threads();
+    std::optional<runtime::ShapeChoice> choice = runtime::ShapeChoice();
+    if (set->is_shaped()) choice = execution::choose_shape(options_.run, set->shapes(), diags_);
+    if (!choice || (options_.check && !check_others(*set, choice->variant, threads))) return false;
+    runtime::Result<runtime::Package> package = set->load(choice->variant);
     if (!package) return diags_.error_at(Code::CannotRead, file_, "{}", package.message());
-    if (options_.about) return fmt::print("{}", package->about), true;
-    if (options_.placed) return fmt::print("{}", package->placed), true;
-    const int threads = options_.threads > 0 ? options_.threads : package->threads;
-    return run(*package, threads);
+    if (set->is_shaped() && !options_.json) {
+      fmt::print("{:<12}{}\n", "shapes", execution::print(*choice, set->shapes()));
+    }
+    const bool good = run(*package, threads, *choice);
+    if (set->is_shaped() && !json_.is_null()) json_["shapes"] = execution::print(*choice, set->shapes());
+    return good;
   }
 
   /// Of what was run.
   const nlohmann::ordered_json& json() const { return json_; }
 
  private:
-  bool run(const runtime::Package& package, int threads) {
-    const execution::ModelPorts ports = execution::ports_of(package.plan);
+  static void print_placed(const runtime::PackageSet& set) {
+    for (size_t i = 0; i < set.count(); ++i) {
+      if (set.is_shaped()) fmt::print("// {}\n", set.shapes().name_of(i));
+      fmt::print("{}", set.placed(i));
+    }
+  }
+
+  /// `--check` of all specialisations but one. False after errors.
+  bool check_others(const runtime::PackageSet& set, size_t one, int threads) {
+    for (size_t i = 0; i < set.count(); ++i) {
+      if (i == one) continue;
+      runtime::Result<runtime::Package> package = set.load(i);
+      if (!package) return diags_.error_at(Code::CannotRead, file_, "{}", package.message());
+      auto executor = runtime::Executor::load(package->plan, *package->code, threads);
+      if (!executor) return diags_.error_at(Code::RunFailed, package->plan.model, "{}", executor.message());
+      if (!options_.json) fmt::print("{:<12}{}\n", "shapes", set.shapes().name_of(i));
+      if (!check(package->plan, **executor)) return false;
+    }
+    return true;
+  }
+
+  bool run(const runtime::Package& package, int threads, const runtime::ShapeChoice& choice) {
+    const execution::ModelPorts ports = execution::ports_of_choice(execution::ports_of(package.plan), choice);
     execution::RunRequest request = options_.run;
     request.asked_by = "--input";
     // To be timed alone, a model takes whatever it is not given.
@@ -74,12 +106,11 @@ class PackageRun {
     if (!executor) return diags_.error_at(Code::RunFailed, ports.model, "{}", executor.message());
     json_ = {{"collage", COLLAGE_VERSION}, {"model", ports.model}, {"threads", threads}};
     bool good = !options_.check || check(package.plan, **executor);
-    if (good && request.is_asked) good = run_once(request, ports, *inputs, **executor);
-    if (good && options_.trace.is_asked()) good = trace(execution::inputs_of_run(ports, *inputs, 0), **executor);
-    if (good && options_.bench > 0)
-      good = bench(package.plan, execution::inputs_of_run(ports, *inputs, 0), threads, **executor);
-    if (good && options_.requests.is_asked())
-      good = bench_requests(package, execution::inputs_of_run(ports, *inputs, 0), threads, load);
+    if (good && request.is_asked) good = run_once(request, ports, *inputs, choice.padding, **executor);
+    const auto first_inputs = [&] { return choice.padding.pad(execution::inputs_of_run(ports, *inputs, 0)); };
+    if (good && options_.trace.is_asked()) good = trace(first_inputs(), **executor);
+    if (good && options_.bench > 0) good = bench(package.plan, first_inputs(), threads, **executor);
+    if (good && options_.requests.is_asked()) good = bench_requests(package, first_inputs(), threads, load);
     if (!options_.json) fmt::print("{}", execution::print_recovery(**executor));
     json_["faults"] = execution::recovery_json(**executor);
     return good;
@@ -95,8 +126,9 @@ class PackageRun {
   }
 
   bool run_once(const execution::RunRequest& request, const execution::ModelPorts& ports,
-                const std::vector<execution::BoundInput>& inputs, runtime::Executor& executor) {
-    std::optional<execution::RunResult> result = execution::run_model(ports, inputs, executor, {}, diags_);
+                const std::vector<execution::BoundInput>& inputs, const runtime::RowPadding& padding,
+                runtime::Executor& executor) {
+    std::optional<execution::RunResult> result = execution::run_model(ports, inputs, executor, {}, diags_, padding);
     if (!result) return false;
     const bool good = execution::judge_result(request, ports, &*result, diags_);
     json_.update(execution::result_json(*result, ports));

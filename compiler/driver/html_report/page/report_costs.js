@@ -60,9 +60,9 @@
 
   function partitionTable(placement) {
     const total = placement.json.cost.predicted_s || 1;
-    const dearest = [...placement.partitions].sort((a, b) => b.cost_s - a.cost_s).slice(0, 30);
+    const mostExpensive = [...placement.partitions].sort((a, b) => b.cost_s - a.cost_s).slice(0, 30);
     const more = partition => partition.nodes.length > 1 ? ` and ${partition.nodes.length - 1} more` : "";
-    return report.table("The dearest partitions", ["Partition", "On", "Rules", ">Cost", ">Of all"], dearest.map(partition => [
+    return report.table("The most expensive partitions", ["Partition", "On", "Rules", ">Cost", ">Of all"], mostExpensive.map(partition => [
       [report.nodeLink(partition.nodes[0]), more(partition)], [report.chip(partition.backend), report.place(partition)],
       partition.rules.map(rule => rule.name).slice(0, 3).join(", "), report.seconds(partition.cost_s),
       report.percent(partition.cost_s / total)]));
@@ -87,7 +87,7 @@
   report.drawCosts = section => {
     const placement = report.placements[0];
     drawMap(section, placement);
-    section.append(element("details", {}, element("summary", {}, "The dearest partitions"), partitionTable(placement)));
+    section.append(element("details", {}, element("summary", {}, "The most expensive partitions"), partitionTable(placement)));
     drawConversions(section, placement.json.conversions);
   };
 }

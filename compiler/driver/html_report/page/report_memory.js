@@ -9,7 +9,7 @@ report.drawMemory = section => {
   const end = timeline.actual_s === undefined ? timeline.predicted_s : timeline.actual_s;
   section.append(report.table("Memory", ["Space", ">Most in use", ">Taken for it",
     ">Constants"],
-  memory.map(space => [space.space, report.bytes(space.most), report.bytes(space.arena), report.bytes(space.constants)])),
+  memory.map(space => [space.space, report.bytes(space.most), space.arena ? report.bytes(space.arena) : "-", report.bytes(space.constants)])),
   element("p", { class: "note" }, timeline.actual_s === undefined ? "Over the predicted times." : "Over the times of the run."));
   const width = report.widthOf(section), height = 130, left = 74, bottom = height - 26;
   const x = d3.scaleLinear().domain([0, end || 1]).range([left, width - 12]);
@@ -21,10 +21,12 @@ report.drawMemory = section => {
     const points = [...space.live, [end, space.live[space.live.length - 1][1]]];
     const area = d3.area().curve(d3.curveStepAfter).x(point => x(point[0])).y0(y(0)).y1(point => y(point[1]));
     svg.append("path").attr("class", "area").attr("fill", "var(--cost)").attr("d", area(points));
-    const top = y(space.arena);
-    svg.append("line").attr("x1", left).attr("x2", width - 12).attr("y1", top).attr("y2", top)
-      .attr("stroke", "var(--bound)").attr("stroke-dasharray", "6 3");
-    svg.append("text").attr("x", width - 14).attr("y", top + 11).attr("text-anchor", "end").text(`taken: ${report.bytes(space.arena)}`);
+    if (space.arena) {  // --compare plans no memory
+      const top = y(space.arena);
+      svg.append("line").attr("x1", left).attr("x2", width - 12).attr("y1", top).attr("y2", top)
+        .attr("stroke", "var(--bound)").attr("stroke-dasharray", "6 3");
+      svg.append("text").attr("x", width - 14).attr("y", top + 11).attr("text-anchor", "end").text(`taken: ${report.bytes(space.arena)}`);
+    }
     report.addAxis(svg, d3.axisBottom(x).ticks(8).tickFormat(report.seconds), 0, bottom);
     report.addAxis(svg, d3.axisLeft(y).ticks(4).tickFormat(report.bytes), left, 0);
   }

@@ -56,6 +56,15 @@ class Dynamic : public ::testing::Test {
     return "none";
   }
 
+  /// The warnings about what is not padded.
+  std::vector<std::string> about_padding() const {
+    std::vector<std::string> messages;
+    for (const collage::Diagnostic& one : compiler_.diagnostics()) {
+      if (one.code == "CG0435" && one.severity == COLLAGE_WARNING) messages.push_back(one.message);
+    }
+    return messages;
+  }
+
   std::string path_;
   collage::Compiler compiler_;
 };
@@ -70,6 +79,69 @@ TEST_F(Dynamic, EachShapeIsCompiledOnce) {
   EXPECT_EQ(session.made(), 3U);
   expect_right(session, 4);
   EXPECT_EQ(session.made(), 4U);
+}
+
+TEST_F(Dynamic, SizesBetweenBucketsCompileNothing) {
+  compiler_.set("buckets", "batch=4,8");
+  collage::DynamicSession session(compiler_, path_, 4);
+  for (const int64_t batch : {3, 1, 4, 2}) expect_right(session, batch);
+  EXPECT_EQ(session.made(), 1U);
+  for (const int64_t batch : {5, 7, 8}) expect_right(session, batch);
+  EXPECT_EQ(session.made(), 2U);
+  expect_right(session, 9);  // beyond all buckets
+  EXPECT_EQ(session.made(), 3U);
+  EXPECT_EQ(about_padding(), (std::vector<std::string>{}));
+}
+
+TEST_F(Dynamic, WhatIsNotProvedIsCompiledForItself) {
+  std::ofstream(path_) << "model @m(%x: f32[2, n]) -> (%y: f32[2, n]) {\n  %y = Softmax(%x)\n}\n";
+  compiler_.set("buckets", "n=4");
+  collage::DynamicSession session(compiler_, path_, 4);
+  for (const int64_t n : {2, 3, 2, 4}) {
+    const std::vector<int64_t> shape{2, n};
+    const std::vector<float> x(static_cast<size_t>(n) * 2, 1.0F);
+    const auto results = session.run({{COLLAGE_F32, 2, shape.data(), x.data()}});
+    EXPECT_EQ(results[0].shape[1], n);
+    EXPECT_NEAR(static_cast<const float*>(results[0].data)[0], 1.0F / static_cast<float>(n), 1e-6F);
+  }
+  EXPECT_EQ(session.made(), 3U);
+  // Once, however often such sizes are met.
+  EXPECT_EQ(about_padding(), (std::vector<std::string>{"n is not padded: node `y` (Softmax) normalises over it"}));
+}
+
+TEST_F(Dynamic, RefusesBucketsThatAreNone) {
+  EXPECT_THROW(compiler_.set("buckets", "batch"), collage::Error);
+  compiler_.set("buckets", "batch=4,8");
+  EXPECT_THROW(compiler_.set("buckets", "batch=2"), collage::Error);
+  compiler_.set("buckets", "").set("buckets", "batch=2");
+}
+
+TEST_F(Dynamic, RefusesBucketsOfWhatTheModelLacks) {
+  for (const char* buckets : {"bacth=4", "x=4"}) {
+    compiler_.set("buckets", "").set("buckets", buckets);
+    EXPECT_THROW(collage::DynamicSession(compiler_, path_, 4), collage::Error) << buckets;
+  }
+  compiler_.clear_diagnostics();
+  compiler_.set("buckets", "").set("buckets", "batch=4");
+  collage::DynamicSession session(compiler_, path_, 4);
+  expect_right(session, 3);
+}
+
+/// A mistake in a shape is no reason against padding, and does not take the place of one.
+TEST_F(Dynamic, WrongInputsAreNotPadded) {
+  compiler_.set("buckets", "batch=8");
+  collage::DynamicSession session(compiler_, path_, 4);
+  const std::vector<float> numbers(12);
+  const std::vector<int64_t> good{2, 3}, wide{2, 4}, flat{6};
+  const collage::Array x{COLLAGE_F32, 2, good.data(), numbers.data()};
+  const std::string of_wide = failure_of(session, {x, {COLLAGE_F32, 2, wide.data(), numbers.data()}});
+  EXPECT_NE(of_wide.find("is f32[2, 4], need f32[2, 3]"), std::string::npos) << of_wide;
+  const std::string of_type = failure_of(session, {x, {COLLAGE_I32, 2, good.data(), numbers.data()}});
+  EXPECT_NE(of_type.find("is i32[2, 3], need f32[2, 3]"), std::string::npos) << of_type;
+  EXPECT_NE(failure_of(session, {x, {COLLAGE_F32, 1, flat.data(), numbers.data()}}), "none");
+  EXPECT_EQ(about_padding(), (std::vector<std::string>{}));
+  expect_right(session, 2);
+  EXPECT_EQ(session.made(), 1U);
 }
 
 TEST_F(Dynamic, SaysWhatIsWrongWithInputs) {

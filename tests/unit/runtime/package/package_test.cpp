@@ -148,10 +148,10 @@ TEST_F(PackageOfPlan, SaysWhatAForeignFileIs) {
   EXPECT_EQ(refusal(std::string(kPackageMagic)), "ends early");
   EXPECT_NE(refusal("// placed\nmodel @m() -> () {}").find("is a model as text"), std::string::npos);
   std::string later(kPackageMagic);
-  later += std::string{static_cast<char>(kPackageVersion + 1), 0, 0, 0} + std::string(100, '\0');
-  EXPECT_EQ(refusal(later), "is a package of format " + std::to_string(kPackageVersion + 1) +
-                                ", this program reads format " + std::to_string(kPackageVersion) +
-                                ": compile the model again");
+  later += std::string{static_cast<char>(kShapedPackageVersion + 1), 0, 0, 0} + std::string(100, '\0');
+  EXPECT_EQ(refusal(later), "is a package of format " + std::to_string(kShapedPackageVersion + 1) +
+                                ", this program reads formats " + std::to_string(kPackageVersion) + " and " +
+                                std::to_string(kShapedPackageVersion) + ": compile the model again");
   EXPECT_EQ(read_package(::testing::TempDir()).message(), "cannot read: is a directory");
   EXPECT_EQ(read_package(file_ + ".none").message(), "cannot read: No such file or directory");
 }
@@ -212,6 +212,183 @@ TEST_F(PackageOfPlan, AFailedWriteLeavesTheOldFile) {
   EXPECT_FALSE(write_package(file_, {plan.plan, std::make_shared<SomeCode>(), 1, "", ""}));
   EXPECT_EQ(fs::file_size(file_), size);
   EXPECT_FALSE(write_package("/no/such/folder/m.collage", {good_plan().plan, std::make_shared<SomeCode>(), 1, "", ""}));
+}
+
+/// Specialisations of one model: y = x + w for x [rows, 2], with the same weights of 4096 bytes in each.
+class PackageOfShapes : public PackageOfPlan {
+ protected:
+  static TestPlan plan_for(int64_t rows) {
+    TestPlan plan(0);
+    const BufferId x = plan.input({rows, 2});
+    const BufferId w = plan.constant(0, counting({2}));
+    const BufferId large = plan.constant(0, counting({1024}));
+    const BufferId y = plan.buffer(0, {rows, 2});
+    const BufferId z = plan.buffer(0, {1024});
+    plan.host({op("Add", {x, w}, {y}), op("Neg", {large}, {z})});
+    plan.output(y);
+    return plan;
+  }
+  static Package package_for(int64_t rows) {
+    return {plan_for(rows).plan, std::make_shared<SomeCode>(), 3, "placed " + std::to_string(rows), ""};
+  }
+  static ShapeTable table_for(const std::vector<int64_t>& all) {
+    const Plan plan = plan_for(1).plan;
+    ShapeTable table;
+    table.inputs = {plan.inputs[0].name};
+    table.outputs = {plan.outputs[0].name};
+    table.dimensions = {{"batch", 1, "", {{0, 1}}, {{0, 1}}}};
+    for (int64_t rows : all) table.variants.push_back({{rows}, {{rows, 2}}, {{rows, 2}}});
+    return table;
+  }
+  Status write(const std::vector<int64_t>& all) const {
+    std::vector<Package> packages;
+    for (int64_t rows : all) packages.push_back(package_for(rows));
+    return write_packages(file_, packages, table_for(all));
+  }
+  /// The file again, with one section in place of another, and with hashes that fit.
+  void replace(const std::string& name, const std::string& content, uint32_t version = kShapedPackageVersion) const {
+    const Result<PackageFile> file = PackageFile::open(file_, 1);
+    ASSERT_TRUE(file) << file.message();
+    std::vector<SectionPieces> sections;
+    for (const char* each :
+         {"about", "shapes", "plan.0", "code.0", "placed.0", "plan.1", "code.1", "placed.1", "constants"}) {
+      if (each == name && content.empty()) continue;
+      sections.push_back({each, {each == name ? std::span<const char>(content) : file->section(each)}});
+    }
+    ASSERT_TRUE(write_package_file(file_, sections, version));
+  }
+  std::string refusal() const {
+    const Result<PackageSet> set = PackageSet::open(file_);
+    if (!set) return set.message();
+    const Result<Package> package = set->load(1);
+    return package ? "nothing" : package.message();
+  }
+  std::string section(const std::string& name) const {
+    const Result<PackageFile> file = PackageFile::open(file_, 1);
+    if (!file) return "";
+    return {file->section(name).begin(), file->section(name).end()};
+  }
+};
+
+TEST_F(PackageOfShapes, EachRunsAsItWas) {
+  const Status written = write({2, 8});
+  ASSERT_TRUE(written) << written.message();
+  const Result<PackageSet> set = PackageSet::open(file_);
+  ASSERT_TRUE(set) << set.message();
+  EXPECT_TRUE(set->is_shaped());
+  EXPECT_EQ(set->count(), 2u);
+  EXPECT_EQ(set->threads(), 3);
+  EXPECT_EQ(set->shapes().held(), "batch=2; batch=8");
+  EXPECT_EQ(set->placed(1), "placed 8");
+  for (size_t i = 0; i < 2; ++i) {
+    const Result<Package> package = set->load(i);
+    ASSERT_TRUE(package) << package.message();
+    const Tensor x = counting({i == 0 ? 2 : 8, 2}, 50);
+    auto before = Executor::load(plan_for(i == 0 ? 2 : 8).plan, TableCode(), 1);
+    auto after = Executor::load(package->plan, *package->code, 1);
+    ASSERT_TRUE(before && after) << (before ? after : before).message();
+    const auto want = (*before)->run({x}), got = (*after)->run({x});
+    ASSERT_TRUE(want && got);
+    EXPECT_TRUE(identical((*want)[0], (*got)[0]));
+  }
+  EXPECT_EQ(read_package(file_).message(), "holds several shapes: batch=2; batch=8");
+}
+
+TEST_F(PackageOfShapes, EqualWeightsAreStoredOnce) {
+  ASSERT_TRUE(write({2}));
+  const size_t of_one = section("constants").size();
+  ASSERT_TRUE(write({2, 8, 32}));
+  EXPECT_EQ(section("constants").size(), of_one);
+}
+
+TEST_F(PackageOfShapes, AreWrittenAgainAsTheyWereRead) {
+  ASSERT_TRUE(write({2, 8}));
+  const Result<PackageSet> set = PackageSet::open(file_);
+  ASSERT_TRUE(set) << set.message();
+  std::vector<Package> packages;
+  for (size_t i = 0; i < 2; ++i) packages.push_back(*set->load(i));
+  const std::string constants = section("constants");
+  ASSERT_TRUE(write_packages(file_, packages, set->shapes()));
+  EXPECT_EQ(section("constants"), constants);
+  EXPECT_EQ(refusal(), "nothing");
+}
+
+TEST_F(PackageOfShapes, APackageOfOneShapeIsASetOfOne) {
+  ASSERT_TRUE(write_and_read(good_plan().plan));
+  const Result<PackageSet> set = PackageSet::open(file_);
+  ASSERT_TRUE(set) << set.message();
+  EXPECT_FALSE(set->is_shaped());
+  EXPECT_EQ(set->count(), 1u);
+  EXPECT_TRUE(set->load(0));
+}
+
+TEST_F(PackageOfShapes, RefusesTablesThatAreNone) {
+  ASSERT_TRUE(write({2, 8}));
+  const std::string table = section("shapes");
+  const auto refused_with = [&](const std::string& content) {
+    EXPECT_TRUE(write({2, 8}));
+    replace("shapes", content);
+    return refusal();
+  };
+  EXPECT_EQ(refused_with(""), "is damaged: it has no section `shapes`");
+  EXPECT_EQ(refused_with("{"), "is damaged: its table of shapes cannot be read");
+  EXPECT_EQ(refused_with(std::string(1 << 20, '[')), "is damaged: its table of shapes cannot be read");
+  EXPECT_EQ(refused_with("{}"), "is damaged: its table of shapes is of another form");
+  EXPECT_EQ(refused_with(R"({"inputs": [], "outputs": [], "dimensions": [], "variants": []})"),
+            "is damaged: its table of shapes has no shape");
+  EXPECT_EQ(refused_with(R"({"inputs": [], "outputs": [], "dimensions": [], "variants": 3})"),
+            "is damaged: its table of shapes has something else than a list");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = table;
+    const size_t at = changed.rfind(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return at == std::string::npos ? table : changed.replace(at, from.size(), to);
+  };
+  // The last 8 is the size of the second specialisation.
+  EXPECT_EQ(refused_with(with("8", "9")),
+            "is damaged: its table of shapes contradicts itself: a shape has another size than its dimension");
+  EXPECT_EQ(refused_with(with("8", "1e3")), "is damaged: its table of shapes has something else than a whole number");
+  EXPECT_EQ(refused_with(with("\"factor\": 1", "\"factor\": 0")),
+            "is damaged: its table of shapes has a dimension outside of a shape");
+  EXPECT_EQ(refused_with(table), "nothing");
+}
+
+TEST_F(PackageOfShapes, RefusesPlansThatTheTableContradicts) {
+  ASSERT_TRUE(write({2, 8}));
+  const std::string first = section("plan.0");
+  replace("plan.1", first);
+  EXPECT_EQ(refusal(), "is damaged: the plan for batch=8 has other inputs or outputs than its table of shapes");
+  ASSERT_TRUE(write({2, 8}));
+  replace("plan.1", "");
+  EXPECT_EQ(refusal(), "is damaged: it has no section `plan.1`");
+  ASSERT_TRUE(write({2, 8}));
+  replace("code.1", std::string(1, 'x'));
+  EXPECT_EQ(refusal().substr(0, 10), "is damaged");
+  ASSERT_TRUE(write({2, 8}));
+  replace("placed.0", "p", kPackageVersion);
+  EXPECT_EQ(refusal(), "is damaged: it has a section `shapes`, which its format has not");
+}
+
+TEST_F(PackageOfShapes, RefusesAChangedByte) {
+  ASSERT_TRUE(write({2, 8}));
+  std::fstream file(file_, std::ios::in | std::ios::out | std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const size_t at = bytes.find("\"dimensions\"");
+  ASSERT_NE(at, std::string::npos);
+  file.clear();
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put('\'');
+  file.close();
+  EXPECT_EQ(refusal(), "is damaged: section `shapes` is not as it was written");
+}
+
+TEST_F(PackageOfShapes, WritesNoContradiction) {
+  std::vector<Package> packages{package_for(2), package_for(8)};
+  EXPECT_NE(write_packages(file_, packages, table_for({2, 4})).message().find("has other inputs or outputs"),
+            std::string::npos);
+  EXPECT_NE(write_packages(file_, packages, table_for({2})).message().find("has other shapes"), std::string::npos);
+  EXPECT_NE(write_packages(file_, packages, table_for({2, 2})).message().find("has a shape twice"), std::string::npos);
+  EXPECT_FALSE(fs::exists(file_));
 }
 
 TEST(ContentHash, DoesNotDependOnPiecesOrThreads) {

@@ -220,17 +220,42 @@ TEST_F(Staged, TheBodyOfALoopIsMadeOnceForOneShape) {
   EXPECT_EQ(model->reports()[1].runs, 10U);
 }
 
+/// Of more turns than become nodes.
 TEST_F(Staged, AScanRunsOverSlices) {
   const std::string turn = input("s", kFloat, {"2"}) + input("row", kFloat, {"2"}) +
                            node("Add", {"s", "row"}, {"s_out"}) + node("Identity", {"s_out"}, {"sum"}) +
                            output("s_out") + output("sum");
-  auto model = open(input("s", kFloat, {"2"}) + input("x", kFloat, {"3", "2"}) + output("last") + output("sums") +
+  auto model = open(input("s", kFloat, {"2"}) + input("x", kFloat, {"300", "2"}) + output("last") + output("sums") +
                     node("Scan", {"s", "x"}, {"last", "sums"}, number("num_scan_inputs", 1) + body("body", turn)));
   ASSERT_NE(model, nullptr) << diags_.render();
-  Tensors outputs = run(*model, {floats({2}, {0, 0}), floats({3, 2}, {1, 2, 3, 4, 5, 6})});
+  std::vector<float> rows, sums;
+  for (int i = 1; i <= 300; ++i) {
+    rows.insert(rows.end(), {1, 2});
+    sums.insert(sums.end(), {static_cast<float>(i), static_cast<float>(2 * i)});
+  }
+  Tensors outputs = run(*model, {floats({2}, {0, 0}), floats({300, 2}, rows)});
   ASSERT_EQ(outputs.size(), 2U);
-  EXPECT_EQ(elements<float>(outputs[0]), (std::vector<float>{9, 12}));
-  EXPECT_EQ(elements<float>(outputs[1]), (std::vector<float>{1, 2, 4, 6, 9, 12}));
+  EXPECT_EQ(elements<float>(outputs[0]), (std::vector<float>{300, 600}));
+  EXPECT_EQ(elements<float>(outputs[1]), sums);
+}
+
+/// Few turns of known number are nodes of the stage around them: none is run on the host.
+TEST_F(Staged, ALoopOfKnownTurnsIsPartOfItsStage) {
+  const std::string turn = input("i", kInt, {}) + input("go", kBool, {}) + input("s", kInt, {"1", "n"}) +
+                           node("Add", {"s", "i"}, {"s_out"}) + output("go") + output("s_out") + output("s_out");
+  auto model =
+      open(input("x", kFloat, {"4"}) + output("y") + output("all") + int_constant("trips", {3}) +
+           node("NonZero", {"x"}, {"found"}) + node("Loop", {"trips", "", "found"}, {"y", "all"}, body("body", turn)));
+  ASSERT_NE(model, nullptr) << diags_.render();
+  const Tensors outputs = run(*model, {floats({4}, {0, 1, 0, 1})});
+  ASSERT_EQ(outputs.size(), 2U);
+  EXPECT_EQ(elements<int64_t>(outputs[0]), (std::vector<int64_t>{4, 6}));
+  EXPECT_EQ(outputs[1].shape(), (Shape{3, 1, 2}));
+  EXPECT_EQ(elements<int64_t>(outputs[1]), (std::vector<int64_t>{1, 3, 2, 4, 4, 6}));
+  ASSERT_EQ(model->reports().size(), 2U);
+  EXPECT_TRUE(model->reports()[1].then.empty());
+  // Three additions, three rows, their join, and the result.
+  EXPECT_EQ(model->reports()[1].operators, 8U);
 }
 
 /// Results of turns that never came have the type that they would have, and no rows along the right axis.
@@ -380,6 +405,31 @@ TEST_F(Staged, TheStagesThatWereUsedLastAreKept) {
     }
   }
   EXPECT_GT(model->reports().size(), 4U);
+}
+
+/// With the values of their last run.
+TEST_F(Staged, StagesAreKeptForCommandsAboutThem) {
+  auto plain = open(input("x", kFloat, {"4"}) + output("y") + node("Relu", {"x"}, {"r"}) +
+                    node("NonZero", {"r"}, {"i"}) + node("Neg", {"i"}, {"y"}));
+  ASSERT_NE(plain, nullptr) << diags_.render();
+  StageSettings keeping = settings();
+  keeping.keeps_stages = true;
+  StagedModel model(source_->onnx(), *made_->first, {}, keeping, 64, diags_);
+  for (StagedModel* one : {plain.get(), &model}) {
+    run(*one, {floats({4}, {-1, 2, 3, -4})});
+    run(*one, {floats({4}, {-1, -2, -3, 4})});
+  }
+  EXPECT_TRUE(plain->kept_stages().empty());
+  const std::vector<KeptStage> kept = model.kept_stages();
+  ASSERT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept[0].number, 1U);
+  EXPECT_EQ(kept[0].report.runs, 2U);
+  EXPECT_TRUE(kept[0].graph.find_value("r").is_valid());
+  ASSERT_EQ(kept[0].inputs.size(), 1U);
+  EXPECT_EQ(elements<float>(kept[0].inputs[0]), (std::vector<float>{-1, -2, -3, 4}));
+  EXPECT_EQ(kept[2].number, 3U);
+  EXPECT_TRUE(kept[2].report.has_run_time_shapes);
+  EXPECT_EQ(elements<int64_t>(kept[2].inputs.at(0)), (std::vector<int64_t>{3}));
 }
 
 TEST_F(Staged, ShapesOfInputsAndValuesMayBothBeOpen) {

@@ -111,10 +111,10 @@ TEST_F(SolutionFolder, AnyOtherProblemIsSearched) {
     EXPECT_NE(digest_of(problem), digest) << i;
   }
   solved(row_of_nodes());
-  Problem dearer = row_of_nodes();
-  dearer.candidates[4].cost = ps(100);
-  EXPECT_FALSE(solved(dearer).is_known);
-  EXPECT_EQ(solved(dearer).cost, ps(40));
+  Problem expensive = row_of_nodes();
+  expensive.candidates[4].cost = ps(100);
+  EXPECT_FALSE(solved(expensive).is_known);
+  EXPECT_EQ(solved(expensive).cost, ps(40));
 }
 
 TEST_F(SolutionFolder, AnotherBudgetIsAnotherSearch) {
