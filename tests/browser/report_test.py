@@ -202,6 +202,9 @@ def main():
             check(page.errors() == [], f"errors with {options}: {page.errors()}")
             section = "strategies" if "--compare" in options else "timeline"
             check(page.run(f"document.querySelectorAll('#{section} tbody tr').length") > 1, f"{section} is empty")
+            # Without a plan nothing is taken for a memory, which is not 0 bytes.
+            taken = page.run("[...document.querySelectorAll('#memory svg text')].map(e => e.textContent).filter(t => t.startsWith('taken'))")
+            check("taken: 0 B" not in taken, f"memory with {options}: {taken}")
 
         check_claims(browser, folder, sources, acc)
 
