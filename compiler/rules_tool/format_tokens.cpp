@@ -143,7 +143,7 @@ std::vector<FormatToken> format_tokens(const support::SourceManager& sources, su
   std::string_view text = sources.text(file);
   std::vector<FormatToken> tokens;
   size_t last_end = 0;
-  size_t line_begin = 0;
+  size_t column = 0;  // of `last_end`
   for (const syntax::RulesToken& scanned : syntax::scan_rules(sources, file)) {
     FormatToken token;
     token.kind = scanned.kind;
@@ -151,12 +151,13 @@ std::vector<FormatToken> format_tokens(const support::SourceManager& sources, su
     token.span = scanned.span;
     std::string_view gap = text.substr(last_end, scanned.span.begin - last_end);
     auto line_ends = std::count(gap.begin(), gap.end(), '\n');
-    if (line_ends > 0) line_begin = last_end + gap.rfind('\n') + 1;
+    column = line_ends > 0 ? width_of(gap.substr(gap.rfind('\n') + 1)) : column + width_of(gap);
     token.blank_before = line_ends > 1;
     token.on_own_line = line_ends > 0 || tokens.empty();
-    token.column = static_cast<int>(width_of(text.substr(line_begin, scanned.span.begin - line_begin)));
-    size_t last_line = token.text.rfind('\n');
-    if (last_line != std::string_view::npos) line_begin = scanned.span.begin + last_line + 1;
+    token.column = static_cast<int>(column);
+    const size_t last_line = token.text.rfind('\n');
+    column = last_line != std::string_view::npos ? width_of(token.text.substr(last_line + 1))
+                                                 : column + width_of(token.text);
     last_end = scanned.span.end;
     tokens.push_back(token);
   }

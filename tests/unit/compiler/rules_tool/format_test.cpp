@@ -3,9 +3,11 @@
 // was.
 #include "compiler/rules_tool/format.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 
+#include "compiler/rules_tool/format_tokens.h"
 #include "compiler/syntax/rules_keywords.h"
 #include "compiler/syntax/scan_rules.h"
 #include "tests/unit/compiler/sema/rules_fixture.h"
@@ -53,6 +55,20 @@ TEST_F(RulesFormat, TheCorpusKeepsItsTokensAndIsFormattedOnce) {
     EXPECT_EQ(tokens(once), tokens(text));
     EXPECT_EQ(format(once), once);
     EXPECT_TRUE(parse(once)) << diags.render();
+  }
+}
+
+TEST_F(RulesFormat, ColumnsCountCharactersFromTheLineEnd) {
+  std::vector<std::string> texts = corpus();
+  texts.emplace_back("rules 1 // \xc3\xa4\n  x \"\xc3\xa9\n\xc3\xbc\" y \"a\n\nb\"\"c\" z\n// end");
+  for (const std::string& text : texts) {
+    for (const rules_tool::FormatToken& token : rules_tool::format_tokens(sources, sources.add("c", text))) {
+      const auto begin = text.begin() + token.span.begin;
+      const auto line = std::find(std::make_reverse_iterator(begin), text.rend(), '\n').base();
+      const auto characters =
+          std::count_if(line, begin, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+      EXPECT_EQ(token.column, characters) << token.text;
+    }
   }
 }
 
