@@ -20,7 +20,7 @@ std::optional<runtime::ShapeChoice> choose_shape(const RunRequest& request, cons
 /// Ports of the specialisation as the caller sees them: with the rows that are given and kept.
 ModelPorts ports_of_choice(ModelPorts ports, const runtime::ShapeChoice& choice);
 
-/// `batch=8 for batch=5`, or the specialisation alone.
+/// `batch=8, batch 5 padded`, or the specialisation alone.
 std::string print(const runtime::ShapeChoice& choice, const runtime::ShapeTable& table);
 
 }  // namespace collage::execution

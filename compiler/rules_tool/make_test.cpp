@@ -158,7 +158,7 @@ void change_compared(ir::Expr* expr) {
 
 /// The backend with a rule that asks for other attributes and dtypes, so that models are searched for that the rule
 /// refuses: `c.group == 1 and dtype(x) == f32` => `c.group == 2 and dtype(x) == f64`.
-ir::Backend with_other_wishes(const ir::Backend& backend, size_t rule) {
+ir::Backend with_other_conditions(const ir::Backend& backend, size_t rule) {
   ir::Backend changed = backend;
   for (ir::Clause& clause : changed.rules[rule].clauses) change_compared(&clause.condition);
   return changed;
@@ -187,7 +187,7 @@ std::optional<std::string> make_rule_test(support::SourceManager& sources, const
   };
   const auto index = static_cast<int>(first);
   const bool found = lint::search_models(backend, index, kModelTries, look);
-  if (!found && !expects_match) lint::search_models(with_other_wishes(backend, first), index, kModelTries, look);
+  if (!found && !expects_match) lint::search_models(with_other_conditions(backend, first), index, kModelTries, look);
   return made;
 }
 
