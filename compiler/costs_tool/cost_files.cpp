@@ -150,6 +150,9 @@ std::optional<std::vector<CostRow>> read_json(std::string_view text, FileId file
     const auto at = static_cast<uint32_t>(std::min(text.size(), error.byte == 0 ? 0 : error.byte - 1));
     diags.error(Code::BadCostFile, Span{file, at, at}, "this is no JSON");
     return std::nullopt;
+  } catch (const Json::out_of_range&) {  // a number beyond doubles; the parser does not say where
+    diags.error(Code::BadCostFile, Span{file, 0, 1}, "a number is too large");
+    return std::nullopt;
   }
   const Span start{file, 0, 1};
   if (!json.is_object() || !json.contains(kMagic) || json[kMagic] != kVersion || !json.contains("costs") ||

@@ -252,6 +252,9 @@ ValueId OnnxImporter::find_operand(const std::string& name) {
 
 void OnnxImporter::add_node(const onnx::NodeProto& node) {
   std::string place = where(node);
+  // Nobody can read what has no name.
+  if (std::all_of(node.output().begin(), node.output().end(), [](const std::string& name) { return name.empty(); }))
+    return;
   // Assumed until the node exists.
   for (const std::string& output : node.output()) failed_.insert(output);
   PendingNode pending{node.op_type(), {}, {}, {node.output().begin(), node.output().end()}, place, node.name()};

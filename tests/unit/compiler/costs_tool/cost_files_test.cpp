@@ -101,6 +101,7 @@ TEST(CostFiles, TextsThatWouldComeBackDifferentAreRefused) {
   expect_refused(with(csv, "it broke", std::string(1, '\0')), "costs:12:18", "failure holds a byte that is zero");
   expect_refused(with(json, "it broke", "it \xc0\xaf"), "costs:3:", "this is no JSON");
   expect_refused(with(json, "it broke", "it \\ud800"), "costs:3:", "this is no JSON");
+  expect_refused(R"({"collage_costs": 1e999, "costs": []})", "costs:1:", "a number is too large");
   expect_refused(with(json, "it broke", "it \\u0000"), "costs:3:", "failure holds a byte that is zero");
   EXPECT_TRUE(read(with(csv, "it broke", "caf\xc3\xa9 \xf0\x9d\x95\x8f")).rows);
 }

@@ -56,6 +56,20 @@ TEST_F(SequencesTest, ConstructInsertEraseAndConcat) {
   EXPECT_EQ(result(), (Floats{-1, -2, 1, 2}));
 }
 
+/// Two such nodes gave two values of one name.
+TEST_F(SequencesTest, NodesWithoutResultsAreNothing) {
+  input("x", {4, 3});
+  integer("place", 1);
+  node("SplitToSequence", {"x"}, {"s"});
+  node("SequenceAt", {"s", "place"}, {});
+  node("SequenceAt", {"s", "place"}, {""});
+  node("Identity", {"x"}, {"y"});
+  output("y");
+  std::optional<ir::Graph> imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(imported->node_count(), 2u);  // the split is a node, too
+}
+
 TEST_F(SequencesTest, StackingAddsAnAxis) {
   input("x", {2});
   node("SequenceEmpty", {}, {"none"});
