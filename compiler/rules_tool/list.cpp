@@ -60,15 +60,28 @@ Json links_of(const std::vector<ir::Link>& links) {
   return all;
 }
 
-/// Those that links of the backend's devices name.
+/// Those that links of the backend's devices name, and those of its rings, tori and trees.
 Json switches(const ir::Backend& backend) {
   Json all = Json::array();
   for (const ir::SwitchDecl& declared : backend.switches) {
     const bool is_used = std::any_of(backend.devices.begin(), backend.devices.end(), [&](const ir::DeviceDecl& device) {
-      return std::any_of(device.links.begin(), device.links.end(),
+      return declared.name.starts_with(device.name + ".") ||
+             std::any_of(device.links.begin(), device.links.end(),
                          [&](const ir::Link& link) { return link.to == declared.name; });
     });
     if (is_used) all.push_back({{"name", declared.name}, {"links", links_of(declared.links)}});
+  }
+  return all;
+}
+
+Json hosts(const ir::Cluster& cluster) {
+  Json all = Json::array();
+  for (const ir::HostDecl& alike : cluster.hosts) {
+    Json entry = {{"count", alike.count}};
+    if (alike.memory_bytes) entry["memory_bytes"] = number(*alike.memory_bytes);
+    for (const ir::HostDevices& devices : alike.devices) entry["devices"][devices.device] = devices.count;
+    entry["links"] = links_of(alike.links);
+    all.push_back(std::move(entry));
   }
   return all;
 }
@@ -83,6 +96,7 @@ Json devices(const ir::Backend& backend) {
     for (const ir::NamedMemory& memory : device.memories) entry["memories"][memory.name] = number(memory.bytes);
     if (device.launch > ir::Duration()) entry["launch_ps"] = device.launch.ps();
     if (device.precision) entry["precision"] = runtime::name_of(*device.precision);
+    if (!device.hosts.empty()) entry["at_hosts"] = device.hosts;
     entry["links"] = links_of(device.links);
     entry["queues"] = device.queues;
     all.push_back(std::move(entry));
@@ -186,6 +200,10 @@ Json to_json(const support::SourceManager& sources, const ir::Backend& backend, 
   entry["instances"] = backend.instances();
   entry["devices"] = devices(backend);
   if (Json used = switches(backend); !used.empty()) entry["switches"] = std::move(used);
+  if (backend.cluster != nullptr) {
+    entry["cluster"] = backend.cluster->name;
+    entry["hosts"] = hosts(*backend.cluster);
+  }
   entry["attributes"] = attributes(backend);
   static const std::string_view shown[] = {"needs", "conflicts", "max",     "format",   "phase",
                                            "deny",  "numerics",  "rewrite", "partition"};
@@ -242,8 +260,8 @@ void print_item(std::string_view key, const Json& item, size_t indent) {
 void print_fields(const Json& entry, size_t indent) {
   std::string pad(indent, ' ');
   for (const auto& [key, value] : entry.items()) {
-    bool is_one_line =
-        key == "instances" || key == "names" || key == "queues" || key == "allowed" || key == "parameters";
+    bool is_one_line = key == "instances" || key == "names" || key == "queues" || key == "allowed" ||
+                       key == "parameters" || key == "at_hosts";
     if (value.is_object()) {
       fmt::print("{}{}:", pad, key);
       for (const auto& [name, part] : value.items()) fmt::print(" {} {}", plain(part), name);

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "compiler/support/visible.h"
+#include "compiler/support/written_name.h"
 
 namespace collage::support {
 namespace {
@@ -105,27 +106,53 @@ Span part_of(const Span& span, size_t begin, size_t length) {
   return {span.file, at, static_cast<uint32_t>(at + length)};
 }
 
-/// The word that a text consists of, without sigil and quotes: `%"x"` => `x`.
-std::optional<Span> only_word(std::string_view text, const Span& span) {
-  size_t begin = text.starts_with('%') || text.starts_with('@') ? 1 : 0;
-  size_t end = text.size();
-  if (end >= begin + 2 && text[begin] == '"' && text[end - 1] == '"') {
-    ++begin;
-    --end;
+/// A place where another word may stand, and how it is written there; nullopt: it cannot be.
+struct WordPlace {
+  enum class Form {
+    Bare,
+    AfterSigil,  ///< the place has the quotes, if there are any
+    InQuotes
+  };
+  Span span;
+  Form form = Form::Bare;
+
+  std::optional<std::string> written(std::string_view word) const {
+    if (form == Form::AfterSigil) return written_name(word);
+    const bool fits = form == Form::InQuotes ? is_word(word) : is_plain_name(word);
+    return fits ? std::optional(std::string(word)) : std::nullopt;
   }
-  if (!is_word(text.substr(begin, end - begin))) return std::nullopt;
-  return part_of(span, begin, end - begin);
+};
+
+/// The word that a text consists of: `x` of `%x`, `"a b"` of `%"a b"`, `NHWC` of `"NHWC"`.
+std::optional<WordPlace> only_word(std::string_view text, const Span& span) {
+  using Form = WordPlace::Form;
+  const bool has_sigil = text.starts_with('%') || text.starts_with('@');
+  const std::string_view name = has_sigil ? text.substr(1) : text;
+  const bool has_quotes = name.size() >= 2 && name.starts_with('"') && name.ends_with('"');
+  if (has_sigil && (has_quotes || is_word(name))) return WordPlace{part_of(span, 1, name.size()), Form::AfterSigil};
+  const size_t quotes = has_quotes ? 1 : 0;
+  const size_t length = name.size() - 2 * quotes;
+  if (has_sigil || !is_word(name.substr(quotes, length))) return std::nullopt;
+  return WordPlace{part_of(span, quotes, length), has_quotes ? Form::InQuotes : Form::Bare};
 }
 
 /// Where `word` stands in a text first, as a whole word.
-std::optional<Span> find_word(std::string_view text, std::string_view word, const Span& span) {
+std::optional<WordPlace> find_word(std::string_view text, std::string_view word, const Span& span) {
   if (word.empty()) return std::nullopt;
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const size_t end = at + word.size();
     const bool is_whole = (at == 0 || !is_of_word(text[at - 1])) && (end == text.size() || !is_of_word(text[end]));
-    if (is_whole) return part_of(span, at, word.size());
+    if (is_whole) return WordPlace{part_of(span, at, word.size())};
   }
   return std::nullopt;
+}
+
+/// What is written in place of the word that a place has; nullopt where nothing fits.
+std::optional<Fix> fix_of(const std::optional<WordPlace>& place, std::string_view near) {
+  if (!place || near.empty()) return std::nullopt;
+  std::optional<std::string> text = place->written(near);
+  if (!text) return std::nullopt;
+  return Fix{place->span, std::move(*text)};
 }
 
 }  // namespace
@@ -157,12 +184,13 @@ std::vector<Code> all_codes() {
 
 Diagnostic& Diagnostic::did_you_mean(std::string_view near) {
   const Span span = owner_.records_[index_].span;
-  return add_fix(span.is_valid() ? only_word(owner_.sources_.text(span), span) : std::nullopt, near);
+  return suggest(near, span.is_valid() ? fix_of(only_word(owner_.sources_.text(span), span), near) : std::nullopt);
 }
 
 Diagnostic& Diagnostic::did_you_mean(std::string_view near, std::string_view word) {
   const Span span = owner_.records_[index_].span;
-  return add_fix(span.is_valid() ? find_word(owner_.sources_.text(span), word, span) : std::nullopt, near);
+  return suggest(near,
+                 span.is_valid() ? fix_of(find_word(owner_.sources_.text(span), word, span), near) : std::nullopt);
 }
 
 Diagnostic& Diagnostic::fix(std::string text) {
@@ -171,9 +199,9 @@ Diagnostic& Diagnostic::fix(std::string text) {
   return *this;
 }
 
-Diagnostic& Diagnostic::add_fix(std::optional<Span> word, std::string_view near) {
+Diagnostic& Diagnostic::suggest(std::string_view near, std::optional<Fix> fix) {
   if (near.empty()) return *this;
-  if (word && is_word(near)) owner_.records_[index_].fixes.push_back({*word, std::string(near)});
+  if (fix) owner_.records_[index_].fixes.push_back(std::move(*fix));
   return note("did you mean `{}`?", near);
 }
 

@@ -74,7 +74,7 @@ class Diagnostic {
     return add_note(span, fmt::format(format, std::forward<Args>(args)...));
   }
   /// "did you mean `near`?", or nothing if `near` is empty. Where the diagnostic's span is one word, with a sigil or in
-  /// quotes or not, to write `near` there is its fix.
+  /// quotes or not, to write `near` there is its fix; after a sigil it gets quotes where it needs them.
   Diagnostic& did_you_mean(std::string_view near);
   /// The same where the span holds more than the word.
   Diagnostic& did_you_mean(std::string_view near, std::string_view word);
@@ -92,7 +92,7 @@ class Diagnostic {
   friend class Diagnostics;
   Diagnostic(Diagnostics& owner, size_t index) : owner_(owner), index_(index) {}
   Diagnostic& add_note(Span span, std::string message);
-  Diagnostic& add_fix(std::optional<Span> word, std::string_view near);
+  Diagnostic& suggest(std::string_view near, std::optional<Fix> fix);
   Diagnostics& owner_;
   size_t index_;
 };

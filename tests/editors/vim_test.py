@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vim, without a window, opens a rule file and a model with editors/vim: vim_test.py SOURCES. Exit 77, a skipped test, without a Vim that
-has syntax files."""
+"""Vim, without a window, opens a rule file and a model with editors/vim, and the files that ship: vim_test.py SOURCES. Exit 77, a skipped
+test, without a Vim that has syntax files."""
+import glob
 import os
 import shutil
 import subprocess
@@ -20,9 +21,59 @@ WANTED = {
 }
 
 
+# Of the file that is open: lines that are comments, lines of these that are not coloured as such, words that are keywords.
+COUNT = """
+let comments = 0
+let wrong = 0
+let keywords = 0
+for n in range(1, line('$'))
+  let column = match(getline(n), '\\S') + 1
+  if column == 0
+    continue
+  endif
+  let group = synIDattr(synID(n, column, 1), 'name')
+  if getline(n) =~# '^\\s*//'
+    let comments += 1
+    let wrong += group !~# 'Comment$'
+  endif
+  let keywords += group =~# 'Keyword$'
+endfor
+call add(out, &filetype . ' ' . comments . ' ' . wrong . ' ' . keywords)
+"""
+
+
 def skip(why):
     print("skipped:", why)
     sys.exit(77)
+
+
+def begin():
+    return ["set nocompatible encoding=utf-8", f"set runtimepath^={os.path.join(sources, 'editors', 'vim')}", "filetype plugin on", "syntax on"]
+
+
+def run(vim, folder, script):
+    """The lines that the script has put into `out`."""
+    answers, source = os.path.join(folder, "answers"), os.path.join(folder, "script.vim")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("\n".join(script + [f"call writefile(out, '{answers}')", "qall!"]) + "\n")
+    subprocess.run([vim, "-Nu", "NONE", "-es", "-S", source], stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=100)
+    with open(answers, encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def shipped_files(vim, folder):
+    files = sorted(glob.glob(os.path.join(sources, "rules", "**", "*.rules"), recursive=True))
+    assert files
+    files += [os.path.join(sources, "examples", "networks", name + ".ir") for name in ("bert_base", "quantized_conv", "resnet50")]
+    script = begin() + ["let out = []"]
+    for path in files:
+        script += [f"edit {path}", *COUNT.strip().split("\n")]
+    for path, found in zip(files, run(vim, folder, script), strict=True):
+        filetype, comments, wrong, keywords = found.split()
+        assert filetype == ("collage_model" if path.endswith(".ir") else "collage_rules"), (path, found)
+        # Of models the lines begin with values.
+        assert int(comments) > 0 and int(wrong) == 0 and int(keywords) >= (1 if path.endswith(".ir") else 20), (path, found)
+    print("held: the colours of", len(files), "files")
 
 
 def main():
@@ -37,23 +88,16 @@ def main():
             path = os.path.join(folder, "opened" + (".rules" if filetype == "collage_rules" else ".ir"))
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-            answers = os.path.join(folder, "answers")
-            script = ["set nocompatible encoding=utf-8", f"set runtimepath^={os.path.join(sources, 'editors', 'vim')}", "filetype plugin on",
-                      "syntax on", f"edit {path}", "let out = [&filetype, &commentstring]"]
+            script = begin() + [f"edit {path}", "let out = [&filetype, &commentstring]"]
             for line, word, _ in wanted:
                 column = text.split("\n")[line - 1].index(word) + 1
                 script.append(f"call add(out, synIDattr(synID({line}, {column}, 1), 'name'))")
-            script += [f"call writefile(out, '{answers}')", "qall!"]
-            source = os.path.join(folder, "script.vim")
-            with open(source, "w", encoding="utf-8") as file:
-                file.write("\n".join(script) + "\n")
-            subprocess.run([vim, "-Nu", "NONE", "-es", "-S", source], stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=60)
-            with open(answers, encoding="utf-8") as file:
-                found = file.read().splitlines()
+            found = run(vim, folder, script)
             expected = [filetype, "// %s"] + [filetype.replace("collage_", "collage").replace("rules", "Rules").replace("model", "Model") + group
                                               for _, _, group in wanted]
             assert found == expected, list(zip(expected, found))
             print("held:", filetype)
+        shipped_files(vim, folder)
 
 
 if __name__ == "__main__":

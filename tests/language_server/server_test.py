@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """An editor without a user: drives every feature of `collage-rules lsp` on both languages, then types the shipped files.
 
-    server_test.py TOOL SOURCES [--every]
+    server_test.py TOOL SOURCES [--every] [--limit MS]
 
 Typing is to send prefixes of every file of rules/ and of some models, and beside each prefix the whole file with the line at that place
 half written, and to ask everything there. Every request must have an answer that has the form of the protocol. By default some twenty
-places of each file are typed, with `--every` all of them. How long answers took is printed; nothing depends on it.
+places of each file are typed, with `--every` all of them. How long answers took is printed. With `--limit` the processor time that the
+server's own thread spends on an answer must not be longer: time on the clock depends on what else the machine does.
 """
+import argparse
 import glob
 import os
 import sys
@@ -239,29 +241,37 @@ class Typist:
         self.client = Client(tool)
         self.legend = start(self.client)["semanticTokensProvider"]["legend"]
         self.times = {}  # method -> milliseconds
+        self.busy = {}  # method -> the longest, in milliseconds of the server's own thread, and where
 
-    def timed(self, method, ask):
-        begin = time.monotonic()
+    def busy_so_far(self):
+        pid = self.client.server.pid
+        with open(f"/proc/{pid}/task/{pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) / 1e6
+
+    def timed(self, method, ask, where):
+        begin, busy = time.monotonic(), self.busy_so_far()
         answer = ask()
         self.times.setdefault(method, []).append(1000 * (time.monotonic() - begin))
+        self.busy[method] = max(self.busy.get(method, (0, "")), (self.busy_so_far() - busy, where))
         return answer
 
     def ask_everything(self, text, uri, position):
         client = self.client
-        diagnostics = self.timed("didChange", lambda: client.change(text, uri))
+        where = f"{uri}:{position['line'] + 1}"
+        diagnostics = self.timed("didChange", lambda: client.change(text, uri), where)
         lines = text.count("\n") + 1
         for each in diagnostics:
             assert 0 <= each["range"]["start"]["line"] < lines and each["message"], each
         for method in ("hover", "definition", "completion", "prepareRename"):
-            self.timed(method, lambda method=method: client.at(method, position, uri))
-        places = self.timed("references", lambda: client.result("textDocument/references", dict(at(uri, position), context={})))
+            self.timed(method, lambda method=method: client.at(method, position, uri), where)
+        places = self.timed("references", lambda: client.result("textDocument/references", dict(at(uri, position), context={})), where)
         assert isinstance(places, list)
         for method in ("documentSymbol", "codeLens"):
-            assert isinstance(self.timed(method, lambda method=method: client.result("textDocument/" + method, whole(uri))), list)
-        self.timed("semanticTokens", lambda: list(tokens_of(client, uri, text, self.legend)))
-        self.timed("codeAction", lambda: actions(client, uri, position))
+            assert isinstance(self.timed(method, lambda method=method: client.result("textDocument/" + method, whole(uri)), where), list)
+        self.timed("semanticTokens", lambda: list(tokens_of(client, uri, text, self.legend)), where)
+        self.timed("codeAction", lambda: actions(client, uri, position), where)
         # Refused where nothing can have another name.
-        self.timed("rename", lambda: client.ask("textDocument/rename", dict(at(uri, position), newName="renamed_by_test")))
+        self.timed("rename", lambda: client.ask("textDocument/rename", dict(at(uri, position), newName="renamed_by_test")), where)
 
     def type_file(self, path, every):
         with open(path, encoding="utf-8") as file:
@@ -279,14 +289,16 @@ class Typist:
             if not every or end % 50 == 0:
                 self.ask_everything(prefix + "\n" + (rest[1] if len(rest) > 1 else ""), uri, position)
 
-    def report(self):
-        print(f"{'method':16}{'asked':>8}{'median':>10}{'longest':>10}   milliseconds, with what the client does")
+    def report(self, limit):
+        print(f"{'method':16}{'asked':>8}{'median':>10}{'longest':>10}{'busy':>10}   milliseconds, with what the client does; the server's thread")
         for method, times in sorted(self.times.items()):
             times = sorted(times)
-            print(f"{method:16}{len(times):8}{times[len(times) // 2]:10.2f}{times[-1]:10.2f}")
+            print(f"{method:16}{len(times):8}{times[len(times) // 2]:10.2f}{times[-1]:10.2f}{self.busy[method][0]:10.2f}")
+        late = {method: busy for method, busy in self.busy.items() if limit and busy[0] > limit}
+        assert not late, f"more than {limit} ms: {late}"
 
 
-def typing(tool, sources, every):
+def typing(tool, sources, every, limit):
     typist = Typist(tool)
     files = sorted(glob.glob(os.path.join(sources, "rules", "**", "*.rules"), recursive=True))
     assert files, "no rule files"
@@ -294,7 +306,7 @@ def typing(tool, sources, every):
         typist.type_file(path, every)
         print("typed:", os.path.relpath(path, sources))
     typist.client.stop()
-    typist.report()
+    typist.report(limit)
 
 
 def hostile(tool):
@@ -322,11 +334,16 @@ def hostile(tool):
 
 
 def main():
-    tool, sources = sys.argv[1:3]
-    rule_features(tool)
-    model_features(tool)
-    hostile(tool)
-    typing(tool, sources, "--every" in sys.argv[3:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("sources")
+    parser.add_argument("--every", action="store_true")
+    parser.add_argument("--limit", type=float)
+    arguments = parser.parse_args()
+    rule_features(arguments.tool)
+    model_features(arguments.tool)
+    hostile(arguments.tool)
+    typing(arguments.tool, arguments.sources, arguments.every, arguments.limit)
 
 
 if __name__ == "__main__":

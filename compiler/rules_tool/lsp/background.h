@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that takes longer than an answer may: one thread beside the server's, and at most one waiting job for each file,
-// the newest.
+// Work that takes longer than an answer may: one thread beside the server's, which gives way to it, and at most one waiting
+// job for each file, the newest. A job begins when nobody has asked for another one of its file for a while, so that typing
+// does not start what the next key makes useless.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -14,7 +16,8 @@ namespace collage::rules_tool::lsp {
 
 class Background {
  public:
-  Background() = default;
+  /// `quiet`: how long a job waits.
+  explicit Background(std::chrono::milliseconds quiet) : quiet_(quiet) {}
   /// Waits for the job at hand; others are dropped.
   ~Background();
   Background(const Background&) = delete;
@@ -26,11 +29,18 @@ class Background {
   void cancel(const std::string& file);
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    Clock::time_point due;
+    std::function<void()> job;
+  };
+
   void work();
 
+  const std::chrono::milliseconds quiet_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, std::function<void()>> waiting_;
+  std::map<std::string, Waiting> waiting_;  ///< by file
   bool ends_ = false;
   std::thread thread_;  ///< from the first job on
 };

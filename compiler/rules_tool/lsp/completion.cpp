@@ -200,6 +200,7 @@ class Completer {
       names_of("device", ItemKind::Value);
       names_of("switch", ItemKind::Value);
     }
+    if (head == "devices") names_of("device", ItemKind::Value);
     if (scope_.around("phase") != nullptr) names_of("rewrite", ItemKind::Value);
   }
 

@@ -20,11 +20,18 @@ bool is_self_contained(const ir::RuleSet& rules) {
     for (const ir::DeviceDecl& device : backend.devices) known.push_back(device.name);
   }
   for (const ir::SwitchDecl& declared : rules.switches) known.push_back(declared.name);
-  const auto is_known = [&](const std::vector<ir::Link>& links) {
-    return std::all_of(links.begin(), links.end(), [&](const ir::Link& link) {
-      return std::find(known.begin(), known.end(), link.to) != known.end();
-    });
+  const auto is_declared = [&](const std::string& name) {
+    return std::find(known.begin(), known.end(), name) != known.end();
   };
+  const auto is_known = [&](const std::vector<ir::Link>& links) {
+    return std::all_of(links.begin(), links.end(),
+                       [&](const ir::Link& link) { return link.shape || is_declared(link.to); });
+  };
+  for (const ir::HostDecl& host : rules.cluster == nullptr ? std::vector<ir::HostDecl>() : rules.cluster->hosts) {
+    const bool has_devices = std::all_of(host.devices.begin(), host.devices.end(),
+                                         [&](const ir::HostDevices& entry) { return is_declared(entry.device); });
+    if (!has_devices || !is_known(host.links)) return false;
+  }
   for (const ir::Backend& backend : rules.backends) {
     for (const ir::DeviceDecl& device : backend.devices) {
       if (!is_known(device.links)) return false;
@@ -36,9 +43,10 @@ bool is_self_contained(const ir::RuleSet& rules) {
 
 }  // namespace
 
-Document::Document(std::string uri, std::string text)
+Document::Document(std::string uri, std::string text, const Buffers& buffers)
     : uri_(std::move(uri)), sources_(std::make_unique<support::SourceManager>()) {
   file_ = sources_->add(path_of(uri_), std::move(text));
+  for (const auto& [path, open] : buffers) sources_->stand_in(path, open);
   tokens_ = format_tokens(*sources_, file_);
   std::erase_if(tokens_, [](const FormatToken& token) { return token.is_comment(); });
   statements_ = outline(*sources_, file_);
@@ -67,7 +75,7 @@ std::optional<ir::RuleSet> Document::rules(support::Diagnostics& diags) const {
 
 Json Document::diagnostics(Depth depth, bool* is_right) const {
   support::Diagnostics diags(*sources_);
-  const std::optional<ir::RuleSet> built = rules(diags);
+  std::optional<ir::RuleSet> built = rules(diags);
   const bool is_good = built && is_self_contained(*built) && sema::check_rule_set(*built, diags);
   if (is_right != nullptr) *is_right = is_good;
   if (is_good && depth == Depth::Warnings) {
@@ -75,6 +83,19 @@ Json Document::diagnostics(Depth depth, bool* is_right) const {
     check_test_models(*sources_, *built, diags);
   }
   return protocol_diagnostics(diags, file_, uri_);
+}
+
+bool Document::has_read(const std::string& path) const {
+  for (size_t i = 0; i < sources_->count(); ++i) {
+    const support::FileId file{static_cast<int32_t>(i)};
+    if (file != file_ && sources_->name(file) == path) return true;
+  }
+  return false;
+}
+
+bool Document::has_includes() const {
+  return std::any_of(statements_.begin(), statements_.end(),
+                     [](const Statement& statement) { return statement.head == "include"; });
 }
 
 std::optional<std::string> Document::formatted() const {

@@ -2,6 +2,7 @@
 // A rule file as it stands in an editor: its text, its statements, and what is wrong with it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +15,13 @@
 
 namespace collage::rules_tool::lsp {
 
+/// Texts that an editor has open, by path without `.` and `..`.
+using Buffers = std::map<std::string, std::string>;
+
 class Document {
  public:
-  Document(std::string uri, std::string text);
+  /// What it includes is read from `buffers` where they have it, else from files.
+  Document(std::string uri, std::string text, const Buffers& buffers);
 
   const std::string& uri() const { return uri_; }
   std::string_view text() const { return sources_->text(file_); }
@@ -37,6 +42,9 @@ class Document {
   /// Returns what the file says; nullopt if it has errors, links to devices of other files aside.
   std::optional<ir::RuleSet> rules(support::Diagnostics& diags) const;
   support::SourceManager& sources() const { return *sources_; }
+  /// Has an `include` led to the file at `path`?
+  bool has_read(const std::string& path) const;
+  bool has_includes() const;
   /// The text as `fmt` writes it; nullopt if it does not parse.
   std::optional<std::string> formatted() const;
 

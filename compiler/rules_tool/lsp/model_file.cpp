@@ -9,6 +9,7 @@
 
 #include "compiler/ir/print_parts.h"
 #include "compiler/rules_tool/lsp/words.h"
+#include "compiler/support/written_name.h"
 #include "runtime/core/dtype.h"
 
 namespace collage::rules_tool::lsp {
@@ -88,6 +89,12 @@ class ModelCompleter {
   }
 
  private:
+  struct Item {
+    int kind = 0;
+    std::string detail;
+    std::string text;  ///< what is written
+  };
+
   bool is_in_comment() const {
     return std::any_of(document_.comments().begin(), document_.comments().end(), [this](const support::Span& comment) {
       return comment.begin < begin_ && begin_ <= comment.end;
@@ -107,6 +114,8 @@ class ModelCompleter {
       if (is_value != (sigil_ == '%')) continue;
       const std::string* type = is_value ? document_.type_of(word.token.name) : nullptr;
       add(word.token.name, is_value ? kVariableItem : kModuleItem, type == nullptr ? "" : *type);
+      if (auto item = found_.find(word.token.name); item != found_.end())
+        item->second.text = support::written_name(word.token.name);
     }
   }
 
@@ -132,15 +141,15 @@ class ModelCompleter {
     const bool fits =
         label.size() >= prefix_.size() &&
         std::equal(prefix_.begin(), prefix_.end(), label.begin(), [&](char a, char b) { return lower(a) == lower(b); });
-    if (fits) found_.try_emplace(std::string(label), kind, std::string(detail));
+    if (fits) found_.try_emplace(std::string(label), Item{kind, std::string(detail), std::string(label)});
   }
 
   Json items() const {
     const Json range = range_of(document_.text(), {{}, begin_, end_});
     Json all = Json::array();
     for (const auto& [label, item] : found_) {
-      Json entry = {{"label", label}, {"kind", item.first}, {"textEdit", {{"range", range}, {"newText", label}}}};
-      if (!item.second.empty()) entry["detail"] = item.second;
+      Json entry = {{"label", label}, {"kind", item.kind}, {"textEdit", {{"range", range}, {"newText", item.text}}}};
+      if (!item.detail.empty()) entry["detail"] = item.detail;
       all.push_back(std::move(entry));
     }
     return all;
@@ -152,7 +161,7 @@ class ModelCompleter {
   std::string_view prefix_;
   char sigil_ = '\0';
   const ModelWord* before_ = nullptr;
-  std::map<std::string, std::pair<int, std::string>> found_;
+  std::map<std::string, Item> found_;  ///< by label
 };
 
 }  // namespace

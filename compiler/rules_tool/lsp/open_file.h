@@ -30,6 +30,9 @@ class OpenFile {
   /// Is there a check that takes longer and finds more? `slow_diagnostics` makes it, from any thread.
   virtual bool has_slow_check() const { return false; }
 
+  /// Does what is said about it depend on the text of the file at `path`, or may it?
+  virtual bool depends_on(const std::string& /*path*/) const { return false; }
+
   virtual Json hover(uint32_t offset) const = 0;
   virtual Json definition(uint32_t offset) const = 0;
   virtual Json completion(uint32_t offset) const = 0;

@@ -18,8 +18,9 @@ constexpr size_t kMostResolved = 50'000;
 /// `SymbolKind` of the protocol, by the head of a statement; 0: not listed.
 int symbol_kind(std::string_view head) {
   constexpr std::pair<std::string_view, int> kKinds[] = {
-      {"backend", 3}, {"rule", 12},   {"rewrite", 12}, {"def", 14},   {"let", 14},    {"semantics", 12}, {"attr", 7},
-      {"knob", 7},    {"device", 19}, {"switch", 19},  {"memory", 8}, {"kernel", 12}, {"phase", 24}};
+      {"backend", 3},    {"rule", 12},   {"rewrite", 12}, {"def", 14},    {"let", 14},
+      {"semantics", 12}, {"attr", 7},    {"knob", 7},     {"device", 19}, {"switch", 19},
+      {"memory", 8},     {"kernel", 12}, {"phase", 24},   {"cluster", 3}};
   for (const auto& [word, kind] : kKinds) {
     if (word == head) return kind;
   }
@@ -80,10 +81,15 @@ std::optional<TokenType> lexical_type(syntax::RulesToken::Kind kind, std::string
 
 }  // namespace
 
-RulesFile::RulesFile(const std::string& uri, std::string text)
+RulesFile::RulesFile(const std::string& uri, std::string text, const Buffers& buffers)
     : OpenFile(uri),
-      document_(uri, std::move(text)),
+      document_(uri, std::move(text), buffers),
       diagnostics_(document_.diagnostics(Document::Depth::Errors, &is_right_)) {}
+
+bool RulesFile::depends_on(const std::string& path) const {
+  // Where something is wrong, a file may be missing, or one that it includes.
+  return document_.has_includes() && (!is_right_ || document_.has_read(path));
+}
 
 Json RulesFile::hover(uint32_t offset) const {
   std::optional<Symbol> symbol = symbol_at(document_, offset);
@@ -166,8 +172,8 @@ std::optional<Json> RulesFile::run_tests(const Json& which) const {
   return lsp::run_tests(document_, which);
 }
 
-Json slow_diagnostics(const std::string& uri, std::string text) {
-  return Document(uri, std::move(text)).diagnostics(Document::Depth::Warnings);
+Json slow_diagnostics(const std::string& uri, std::string text, const Buffers& buffers) {
+  return Document(uri, std::move(text), buffers).diagnostics(Document::Depth::Warnings);
 }
 
 }  // namespace collage::rules_tool::lsp

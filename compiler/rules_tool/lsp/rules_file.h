@@ -9,11 +9,13 @@ namespace collage::rules_tool::lsp {
 
 class RulesFile : public OpenFile {
  public:
-  RulesFile(const std::string& uri, std::string text);
+  /// `buffers`: what other files that are open say.
+  RulesFile(const std::string& uri, std::string text, const Buffers& buffers);
 
   std::string_view text() const override { return document_.text(); }
   const Json& diagnostics() const override { return diagnostics_; }
   bool has_slow_check() const override { return is_right_; }
+  bool depends_on(const std::string& path) const override;
 
   Json hover(uint32_t offset) const override;
   Json definition(uint32_t offset) const override;
@@ -37,6 +39,6 @@ class RulesFile : public OpenFile {
 };
 
 /// Errors and warnings of a text; may take seconds. Shares nothing with open files.
-Json slow_diagnostics(const std::string& uri, std::string text);
+Json slow_diagnostics(const std::string& uri, std::string text, const Buffers& buffers);
 
 }  // namespace collage::rules_tool::lsp

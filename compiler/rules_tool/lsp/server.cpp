@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 #include "compiler/rules_tool/lsp/diagnostics.h"
@@ -57,6 +58,11 @@ Json at_pointer(const Json& value, const char* pointer) {
 bool is_model(const std::string& uri, const Json& language) {
   if (language == "collage-model") return true;
   return language != "collage-rules" && path_of(uri).ends_with(".ir");
+}
+
+/// The path by which an `include` finds a file.
+std::string buffer_path(const std::string& uri) {
+  return std::filesystem::path(path_of(uri)).lexically_normal().string();
 }
 
 /// Where ranges of the protocol begin and end, to compare them.
@@ -216,30 +222,58 @@ void Server::open(const Json& item, std::string text) {
   auto known = files_.find(uri);
   const auto* before = known == files_.end() ? nullptr : dynamic_cast<const ModelFile*>(known->second.get());
   const bool is_of_models = known == files_.end() ? is_model(uri, at_pointer(item, "/languageId")) : before != nullptr;
-  std::unique_ptr<OpenFile> opened;
+  const Json version = at_pointer(item, "/version");
   if (is_of_models) {
-    opened = std::make_unique<ModelFile>(uri, std::move(text), before);
+    show(uri, version, std::make_unique<ModelFile>(uri, std::move(text), before));
   } else {
-    opened = std::make_unique<RulesFile>(uri, std::move(text));
+    show(uri, version, std::make_unique<RulesFile>(uri, std::move(text), buffers()));
+    show_dependents(uri);
   }
+}
+
+void Server::show(const std::string& uri, const Json& version, std::unique_ptr<OpenFile> opened) {
   const OpenFile& file = *opened;
   files_.insert_or_assign(uri, std::move(opened));
   const int64_t serial = ++serial_;
   {
     const std::lock_guard lock(published_mutex_);
-    published_[uri] = {serial, at_pointer(item, "/version"), Json::array(), Json::array()};
+    published_[uri] = {serial, version, Json::array(), Json::array()};
   }
   background_.cancel(uri);
   publish(uri, serial, file.diagnostics());
   if (!file.has_slow_check()) return;
-  background_.start(uri, [this, uri, serial, copy = std::string(file.text())] {
+  background_.start(uri, [this, uri, serial, text = std::string(file.text()), others = buffers()] {
     try {
-      Json found = slow_diagnostics(uri, copy);
+      Json found = slow_diagnostics(uri, text, others);
       if (!found.empty()) publish(uri, serial, std::move(found));
     } catch (const std::exception& error) {
       send_notification("window/logMessage", {{"type", 1}, {"message", error.what()}});
     }
   });
+}
+
+void Server::show_dependents(const std::string& uri) {
+  const std::string path = buffer_path(uri);
+  std::vector<std::string> dependents;
+  for (const auto& [other, file] : files_) {
+    if (other != uri && file->depends_on(path)) dependents.push_back(other);
+  }
+  for (const std::string& other : dependents) {
+    Json version;
+    {
+      const std::lock_guard lock(published_mutex_);
+      version = published_.at(other).version;
+    }
+    show(other, version, std::make_unique<RulesFile>(other, std::string(file_of(other).text()), buffers()));
+  }
+}
+
+Buffers Server::buffers() const {
+  Buffers open;
+  for (const auto& [uri, file] : files_) {
+    if (dynamic_cast<const RulesFile*>(file.get()) != nullptr) open[buffer_path(uri)] = std::string(file->text());
+  }
+  return open;
 }
 
 void Server::close(const std::string& uri) {
@@ -251,8 +285,11 @@ void Server::close(const std::string& uri) {
     published_[uri] = {serial, nullptr, Json::array(), Json::array()};
   }
   publish(uri, serial, Json::array());
-  const std::lock_guard lock(published_mutex_);
-  published_.erase(uri);
+  {
+    const std::lock_guard lock(published_mutex_);
+    published_.erase(uri);
+  }
+  show_dependents(uri);
 }
 
 const OpenFile& Server::file_of(const std::string& uri) const {

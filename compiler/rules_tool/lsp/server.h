@@ -4,9 +4,10 @@
 //
 // Diagnostics, hover, go to definition, references, rename, completion, formatting of rule files, symbols, semantic tokens,
 // fixes of diagnostics, missing tests, and lenses that run tests. What takes longer than an answer may, the warnings of rule
-// files, is found beside and published when it is there.
+// files, is found beside and published when it is there. An `include` leads to the text of an open file before that on disk.
 #pragma once
 
+#include <chrono>
 #include <istream>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include <string>
 
 #include "compiler/rules_tool/lsp/background.h"
+#include "compiler/rules_tool/lsp/document.h"
 #include "compiler/rules_tool/lsp/open_file.h"
 
 namespace collage::rules_tool::lsp {
@@ -47,6 +49,12 @@ class Server {
   Json initialize(const Json& params);
   void open(const Json& item, std::string text);
   void close(const std::string& uri);
+  /// Makes it the file that `uri` has from now on, and says what is wrong with it.
+  void show(const std::string& uri, const Json& version, std::unique_ptr<OpenFile> file);
+  /// Shows the open files again that depend on the text of `uri`, which has changed.
+  void show_dependents(const std::string& uri);
+  /// The texts of open rule files.
+  Buffers buffers() const;
   const OpenFile& file(const Json& params) const;
   const OpenFile& file_of(const std::string& uri) const;
   uint32_t offset(const Json& params) const;
@@ -78,7 +86,8 @@ class Server {
   std::mutex output_;
   std::mutex published_mutex_;
   std::map<std::string, Published> published_;
-  Background background_;  ///< last: it ends before what its jobs use
+  static constexpr std::chrono::milliseconds kQuiet{200};
+  Background background_{kQuiet};  ///< last: it ends before what its jobs use
 };
 
 }  // namespace collage::rules_tool::lsp

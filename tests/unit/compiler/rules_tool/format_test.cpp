@@ -72,6 +72,26 @@ TEST_F(RulesFormat, ColumnsCountCharactersFromTheLineEnd) {
   }
 }
 
+TEST_F(RulesFormat, Clusters) {
+  EXPECT_EQ(
+      format("rules 1 cluster lab { host count 2 { memory 16 GiB devices npu 2 link lan bandwidth 10 GB/s duplex }\n"
+             "host { link torus( 2,2 ) bandwidth 1 GB/s } } switch host { link host bandwidth 1 GB/s }"),
+      "rules 1\n"
+      "cluster lab {\n"
+      "  host count 2 {\n"
+      "    memory 16 GiB\n"
+      "    devices npu 2\n"
+      "    link lan bandwidth 10 GB/s duplex\n"
+      "  }\n"
+      "  host {\n"
+      "    link torus(2, 2) bandwidth 1 GB/s\n"
+      "  }\n"
+      "}\n"
+      "switch host {\n"
+      "  link host bandwidth 1 GB/s\n"
+      "}\n");
+}
+
 /// Blanks that keep two tokens apart, one line end at most: a blank line would mean something.
 std::string random_gap(std::mt19937& random) {
   static const char* const gaps[] = {" ", "  ", "\n", "\t", " \n   ", "\r\n"};

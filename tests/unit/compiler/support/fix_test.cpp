@@ -43,7 +43,16 @@ TEST_F(Fixes, AWordIsReplaced) {
 TEST_F(Fixes, OnlyAWordIsReplaced) {
   EXPECT_EQ(fixed("a = Relo(x)", "Relo(x)", "Relu"), "");
   EXPECT_EQ(fixed("a = Relo(x)", "Relo", ""), "");
-  EXPECT_EQ(fixed("%y = Relu(%x1)", "%x1", "a name"), "");
+  EXPECT_EQ(fixed("a = Relo(x)", "Relo", "Re//lu"), "");
+  EXPECT_EQ(fixed("encode(w, \"OHVI\")", "\"OHVI\"", "a \"name"), "");
+}
+
+TEST_F(Fixes, NamesAfterASigilHaveTheQuotesThatTheyNeed) {
+  EXPECT_EQ(fixed("%y = Relu(%x1)", "%x1", "a name"), "%y = Relu(%\"a name\")");
+  EXPECT_EQ(fixed("%y = Relu(%a/c)", "%a/c", "a//b"), "%y = Relu(%\"a//b\")");
+  EXPECT_EQ(fixed("%y = Relu(%\"a//c\")", "%\"a//c\"", "a//b"), "%y = Relu(%\"a//b\")");
+  EXPECT_EQ(fixed("%y = Relu(%\"a c\")", "%\"a c\"", "ac"), "%y = Relu(%ac)");
+  EXPECT_EQ(fixed("in @\"p 1\"", "@\"p 1\"", "p \"0\""), "in @\"p \\\"0\\\"\"");
 }
 
 TEST_F(Fixes, AWordIsFoundInALongerPlace) {

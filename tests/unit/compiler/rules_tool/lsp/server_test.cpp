@@ -174,6 +174,57 @@ TEST_F(LanguageServer, TextsThatEndInsideAPattern) {
   for (size_t id : asked) EXPECT_TRUE(answers_.at(id).contains("result")) << answers_.at(id).dump();
 }
 
+TEST_F(LanguageServer, IncludesAreReadFromOpenFiles) {
+  constexpr const char* kCommon = "file:///tmp/collage_lsp_none/../collage_lsp_none/common.rules";
+  constexpr const char* kUser = "file:///tmp/collage_lsp_none/user.rules";
+  const std::string user =
+      "rules 1\ninclude \"common.rules\"\nbackend a {\n  runtime host_jit\n  rule r {\n    match y = act(x)\n    cost "
+      "1 us\n"
+      "    test ok \"%y = Tanh(%x)\" with x: f32[1] -> {%y}\n  }\n}\n";
+  open(kUser, user);
+  open(kCommon, "rules 1\ndef act = Relu | Tanh\n");
+  const size_t tests = ask("workspace/executeCommand",
+                           {{"command", "collage.runTests"}, {"arguments", Json::array({{{"uri", kUser}}})}});
+  open(kCommon, "rules 1\ndef other = Relu | Tanh\n");
+  notify("textDocument/didClose", whole(kCommon));
+  run();
+  EXPECT_EQ(result(tests).at("passed"), 1);
+  // What was said of the file that nobody has touched, once for each change of it.
+  std::vector<std::string> said;
+  for (const Json& published : published_) {
+    if (published.at("uri") != kUser) continue;
+    EXPECT_EQ(published.at("version"), 1);
+    std::string errors;
+    for (const Json& each : published.at("diagnostics")) {
+      if (each.at("severity") == 1) errors += each.at("code").get<std::string>() + " ";
+    }
+    if (said.empty() || said.back() != errors) said.push_back(errors);
+  }
+  ASSERT_EQ(said.size(), 4U);
+  EXPECT_EQ(said[0], "CG0001 ");  // no such file
+  EXPECT_EQ(said[1], "");
+  EXPECT_NE(said[2], "");  // `act` is unknown
+  EXPECT_NE(said[2], said[0]);
+  EXPECT_EQ(said[3], "CG0001 ");
+}
+
+TEST_F(LanguageServer, NamesAreWrittenWithTheQuotesThatTheyNeed) {
+  const std::string head = "model @m(%\"a//b\": f32[1]) -> (%y: f32[1]) {\n  %y = Relu(%";
+  open(kModel, head + "\"a//c\") }");
+  Json params = whole(kModel);
+  params["range"] = {{"start", {{"line", 1}, {"character", 12}}}, {"end", {{"line", 1}, {"character", 12}}}};
+  params["context"] = {{"diagnostics", Json::array()}};
+  const size_t fix = ask("textDocument/codeAction", params);
+  open(kModel, head + "a");
+  const size_t completion = ask("textDocument/completion", at(kModel, 1, 14));
+  run();
+  const Json edit = result(fix).at(0).at("edit").at("changes").at(kModel).at(0);
+  EXPECT_EQ(edit.at("newText"), "\"a//b\"");
+  EXPECT_EQ(edit.at("range").at("start").at("character"), 13);
+  EXPECT_EQ(result(completion).at(0).at("label"), "a//b");
+  EXPECT_EQ(result(completion).at(0).at("textEdit").at("newText"), "\"a//b\"");
+}
+
 TEST_F(LanguageServer, RenamesNothingThatOthersName) {
   open(kRules,
        "rules 1\nbackend a {\n  device a { link host bandwidth 1 GB/s }\n  runtime sim\n  def act = Relu | Tanh\n"
