@@ -19,6 +19,9 @@ collage_optional_library(OPENBLAS OpenBLASOpenMP::OpenBLASOpenMP "`runtime libra
 collage_optional_library(XNNPACK XNNPACK::XNNPACK "`runtime library \"xnnpack\"`" XNNPACK)
 collage_optional_library(JPEG JPEG::JPEG "inputs from JPEG pictures" JPEG)
 collage_optional_library(PNG PNG::PNG "inputs from PNG pictures" PNG)
+collage_optional_library(POSTGRESQL PostgreSQL::PostgreSQL "costs in a database `postgresql://…`" PostgreSQL)
+collage_optional_library(OPENMPI OpenMPI::OpenMPI "`mpirun` of OpenMPI" OpenMPI)
+collage_optional_library(MPICH MPICH::MPICH "`mpirun` of MPICH" MPICH)
 collage_optional_library(REPORT "" "`--report`" ReportLibraries)
 
 find_program(CCACHE ccache)

@@ -67,6 +67,13 @@ if(TARGET collage_python)
     OUTPUT_VARIABLE python_version OUTPUT_STRIP_TRAILING_WHITESPACE)
   set(CPACK_DEBIAN_PYTHON3_PACKAGE_DEPENDS "collage (= ${PROJECT_VERSION}), ${python_version}, python3-numpy")
 endif()
+# The modules for MPI need MPI, which a program that nobody starts with `mpirun` does not.
+if(COLLAGE_HAS_OPENMPI OR COLLAGE_HAS_MPICH)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+  set(CPACK_DEBIAN_MPI_PACKAGE_NAME collage-mpi)
+  set(CPACK_COMPONENT_MPI_DESCRIPTION "Execution of Collage's packages over several hosts by MPI")
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "collage (= ${PROJECT_VERSION})")
+endif()
 # libcollage_compiler needs libcollage_runtime, which is in the same package.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
 if(TARGET OpenBLASOpenMP::OpenBLASOpenMP)
