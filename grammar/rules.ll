@@ -87,12 +87,16 @@ std::string_view next_lexeme(std::string_view* text) {
   return lexeme;
 }
 
+/// A name that is no reserved word.
+bool is_free_name(std::string_view word) {
+  const bool is_name = !word.empty() && (std::isalpha(static_cast<unsigned char>(word[0])) != 0 || word[0] == '_');
+  const collage::syntax::Keyword* keyword = collage::syntax::find_keyword(word);
+  return is_name && (keyword == nullptr || keyword->use != collage::syntax::Keyword::Use::Reserved);
+}
+
 /// `let NAME =` and `let NAME(`: no statement of a file without `let` goes on like that after a name.
 bool begins_let(std::string_view after) {
-  std::string_view name = next_lexeme(&after);
-  bool is_name = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
-  const collage::syntax::Keyword* keyword = collage::syntax::find_keyword(name);
-  if (!is_name || (keyword != nullptr && keyword->use == collage::syntax::Keyword::Use::Reserved)) return false;
+  if (!is_free_name(next_lexeme(&after))) return false;
   after.remove_prefix(blanks(after));
   return after.starts_with('(') || (after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>"));
 }
@@ -103,6 +107,20 @@ bool begins_workspace(std::string_view after) {
   const bool is_name = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) != 0 || name[0] == '_');
   after.remove_prefix(blanks(after));
   return is_name && after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>");
+}
+
+/// `cluster NAME {`: no statement of a file without clusters goes on like that after a name.
+bool begins_cluster(std::string_view after) {
+  const bool is_named = is_free_name(next_lexeme(&after));
+  return is_named && next_lexeme(&after) == "{";
+}
+
+/// `host {` and `host count 2`, where a statement may begin: `backend host {` and `link host` go on after a name.
+bool begins_host(std::string_view after) {
+  const std::string_view next = next_lexeme(&after);
+  if (next != "count") return next == "{";
+  after.remove_prefix(blanks(after));
+  return !after.empty() && std::isdigit(static_cast<unsigned char>(after[0])) != 0;
 }
 
 /// Whether the word comes before the statement ends: `if … then`, `numerics … loses`.
@@ -125,6 +143,8 @@ bool is_the_keyword(const ScanState& state, std::string_view word) {
   if (word == "workspace") return begins_workspace(after);
   if (word == "semantics") return next_lexeme(&after).starts_with('"');
   if (word == "numerics") return goes_on_with(after, "loses");
+  if (word == "cluster") return begins_cluster(after);
+  if (word == "host") return state.after_brace && begins_host(after);
   return goes_on_with(after, "then");
 }
 
@@ -349,5 +369,7 @@ parser::symbol_type collage_rules_scan(void* scanner) {
   state.after_operand = ends_operand(token, state);
   state.after_sigil = token.kind() == parser::symbol_kind::S_DOT ||
                       (token.kind() == parser::symbol_kind::S_PERCENT && !divides);
+  state.after_brace = token.kind() == parser::symbol_kind::S_LBRACE || token.kind() == parser::symbol_kind::S_RBRACE ||
+                      token.kind() == parser::symbol_kind::S_SEMICOLON;
   return token;
 }

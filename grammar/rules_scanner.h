@@ -36,6 +36,7 @@ struct ScanState {
   bool after_operand = false;  ///< the last token can end an expression
   bool after_def = false;      ///< the last token was `def`
   bool after_by = false;       ///< the last token was `by`
+  bool after_brace = false;    ///< the last token was a brace or a `;`: a statement may begin
   int errors = 0;
   bool started = false;  ///< the token that chooses between file and expression was given
   bool gave_up = false;

@@ -122,6 +122,25 @@ bool FoldBudget::take(const Graph& graph, double bytes) {
   return true;
 }
 
+bool FoldBudget::may_read(const Graph& graph, ValueId constant) {
+  constexpr double kMostLate = 8.0 * 1024 * 1024 * 1024;
+  constexpr double kMostOfMore = 512.0 * 1024 * 1024;
+  const Value& read = graph.value(constant);
+  if (read.constant->data.is_made()) return true;
+  if (!late_left_) {
+    double late = 0;
+    for (ValueId id : graph.value_ids()) {
+      const Value& value = graph.value(id);
+      if (value.is_constant() && !value.constant->data.is_made()) late += bytes_as_double(value.type);
+    }
+    late_left_ = late <= kMostLate ? kMostLate : kMostOfMore;
+  }
+  const double bytes = bytes_as_double(read.type);
+  if (bytes > *late_left_) return false;
+  *late_left_ -= bytes;
+  return true;
+}
+
 std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,
                                                           const std::vector<ValueId>& inputs, const AttrMap& attrs,
                                                           const std::vector<std::optional<TensorType>>& result_types,
@@ -133,6 +152,9 @@ std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, co
     operands.push_back(input.is_valid() ? graph.value(input).constant->data : Tensor());
   }
   if (!is_reasonable(graph, op, inputs, attrs, result_types)) return std::nullopt;
+  for (ValueId input : inputs) {
+    if (input.is_valid() && !budget.may_read(graph, input)) return std::nullopt;
+  }
   if (!budget.take(graph, bytes_of(result_types))) return std::nullopt;
   Result<std::vector<Tensor>> results = evaluate_node(op, operands, attrs, result_types);
   if (!results) return std::nullopt;

@@ -24,9 +24,13 @@ class FoldBudget {
  public:
   /// False where this is more than what is left; then nothing is taken.
   bool take(const Graph& graph, double bytes);
+  /// Whether folding may have the elements of a constant. Of those that are not made yet (runtime/core/element_source.h) it
+  /// has all, or where they take more than 8 GiB together, 512 MiB.
+  bool may_read(const Graph& graph, ValueId constant);
 
  private:
   std::optional<double> left_;
+  std::optional<double> late_left_{};
 };
 
 /// Evaluates a node whose operands are all constants, or that depends only on the shapes of its operands. Returns

@@ -46,7 +46,7 @@ struct TensorType {
 /// `f32[1, 3, 224, 224]`; `f32[]` for a scalar.
 std::string to_string(const TensorType& type);
 
-/// How a constant is written, and its elements (always present).
+/// How a constant is written, and its elements: always there, and made when they are needed (Tensor::is_made).
 struct Constant {
   enum class Form { Literal, Splat, Random, File };
   Form form = Form::Literal;

@@ -7,23 +7,11 @@
 
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/print_parts.h"
+#include "compiler/support/written_name.h"
 #include "runtime/core/element.h"
 
 namespace collage::ir {
 namespace {
-
-/// The model language's PLAIN: letters, digits and `_.$-`, with single slashes before or between them.
-bool is_plain(std::string_view name) {
-  bool after_slash = false;
-  for (char c : name) {
-    bool is_slash = c == '/';
-    bool is_letter = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!is_letter && !is_slash && std::string_view("_.$-").find(c) == std::string_view::npos) return false;
-    if (is_slash && after_slash) return false;
-    after_slash = is_slash;
-  }
-  return !name.empty() && !after_slash;
-}
 
 /// The shortest decimal that reads back as this float: the text is read as a double and then rounded.
 std::string float_text(float value) {
@@ -104,23 +92,11 @@ std::string attrs_text(const AttrMap& attrs) {
 }  // namespace
 
 std::string quoted(std::string_view text) {
-  std::string result(1, '"');
-  for (char c : text) {
-    switch (c) {
-      case '\n': result += "\\n"; break;
-      case '\t': result += "\\t"; break;
-      case '\r': result += "\\r"; break;
-      case '"': result += "\\\""; break;
-      case '\\': result += "\\\\"; break;
-      default: result += c;
-    }
-  }
-  result += '"';
-  return result;
+  return support::quoted(text);
 }
 
 std::string sigil_name(char sigil, std::string_view name) {
-  return fmt::format("{}{}", sigil, is_plain(name) ? std::string(name) : quoted(name));
+  return sigil + support::written_name(name);
 }
 
 std::string print_header(const Graph& graph) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/core/host_space.h"
+
 namespace collage::ir {
 
 int Rule::find_capture(std::string_view capture) const {
@@ -37,8 +39,11 @@ const Phase* Backend::find_phase(bool is_post) const {
 }
 
 std::vector<std::string> Backend::instances() const {
-  if (devices.empty()) return {"host"};
   std::vector<std::string> names;
+  if (devices.empty()) {
+    const int hosts = cluster == nullptr ? 1 : cluster->host_count();
+    for (int number = 0; number < hosts; ++number) names.push_back(runtime::host_space(number));
+  }
   for (const DeviceDecl& device : devices) {
     for (int i = 0; i < device.count; ++i) names.push_back(device.name + "[" + std::to_string(i) + "]");
   }

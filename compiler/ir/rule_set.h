@@ -6,12 +6,15 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/cluster.h"
 #include "compiler/ir/expr.h"
+#include "compiler/ir/link.h"
 #include "compiler/ir/pattern.h"
 #include "compiler/ir/placement.h"
 #include "compiler/ir/runtimes.h"
@@ -23,15 +26,6 @@ namespace collage::ir {
 
 /// What floats are rounded to before and after each operator: F16 or BF16.
 using Precision = runtime::StorageType;
-
-struct Link {
-  std::string to;  ///< `host`, a switch, or a device of any backend; its own name: between its instances
-  double bytes_per_second = 0;
-  Duration latency;
-  bool duplex = false;
-  std::optional<double> joules_per_byte;
-  support::Span span;
-};
 
 /// `memory sram 512 KiB`: beside the one that values lie in.
 struct NamedMemory {
@@ -54,6 +48,8 @@ struct DeviceDecl {
   std::optional<double> scratch_bytes{};  ///< memory beside the arithmetic, for one tile at a time
   std::optional<Precision> precision{};   ///< of rules that state none
   std::vector<NamedMemory> memories{};    ///< for workspaces
+  /// By instance: the number of the host at which it stands, which `host` in its links means; empty: all at the first.
+  std::vector<int> hosts{};
 };
 
 /// `switch pcie { link host bandwidth 16 GB/s }`: joins links, and holds no bytes.
@@ -314,12 +310,14 @@ struct Backend {
   std::optional<double> power;         ///< watts, of what runs its partitions in host memory
   support::Span span;                  ///< of its name
   std::vector<SwitchDecl> switches{};  ///< all that the rule set declares
+  /// That the rule set declares; null: there is one host. What works in host memory can then run on each of them.
+  std::shared_ptr<const Cluster> cluster{};
 
   const AttrDecl* find_attr(std::string_view name) const;
   const Rewrite* find_rewrite(std::string_view name) const;
   /// Null if the backend does not state it.
   const Phase* find_phase(bool is_post) const;
-  /// Where its partitions can run: `npu[0]`, `npu[1]`, …; `host` where it has no device.
+  /// Where its partitions can run: `npu[0]`, `npu[1]`, …; where it has no device `host`, and `host[1]`, … of a cluster.
   std::vector<std::string> instances() const;
   /// What a launch costs beside what `partition` says. Devices of a backend have the same, and as much scratch.
   Duration device_launch() const { return devices.empty() ? Duration() : devices.front().launch; }
@@ -335,6 +333,7 @@ std::string default_format_text(const Backend& backend);
 struct RuleSet {
   std::vector<Backend> backends;  ///< in the order of registration
   std::vector<SwitchDecl> switches{};
+  std::shared_ptr<const Cluster> cluster{};  ///< null: one host; every backend has the same
 
   const Backend* find(std::string_view backend) const;
 };

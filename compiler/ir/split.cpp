@@ -8,6 +8,9 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/placement.h"
@@ -15,6 +18,37 @@
 
 namespace collage::ir {
 namespace {
+
+/// A part of a tensor whose elements are not made: the part's are made alone.
+class SliceSource final : public runtime::ElementSource {
+ public:
+  SliceSource(Tensor whole, const Slice& slice) : whole_(std::move(whole)), slice_(slice) {
+    const auto axis = static_cast<size_t>(slice.axis);
+    for (size_t d = axis + 1; d < whole_.shape().size(); ++d) inner_ *= whole_.shape()[d];
+    stride_ = inner_ * whole_.shape()[axis];
+    length_ = inner_ * (slice.end - slice.begin);
+  }
+
+  void write(int64_t first, std::span<std::byte> to) const override {
+    const size_t width = size_of(whole_.dtype());
+    while (!to.empty()) {
+      const int64_t row = first / length_, within = first % length_;
+      const int64_t count = std::min(length_ - within, static_cast<int64_t>(to.size() / width));
+      whole_.read(row * stride_ + inner_ * slice_.begin + within, to.first(static_cast<size_t>(count) * width));
+      to = to.subspan(static_cast<size_t>(count) * width);
+      first += count;
+    }
+  }
+  bool makes_same(const ElementSource& other) const override {
+    const auto* slice = dynamic_cast<const SliceSource*>(&other);
+    return slice != nullptr && slice_ == slice->slice_ && identical(whole_, slice->whole_);
+  }
+
+ private:
+  Tensor whole_;
+  Slice slice_;
+  int64_t inner_ = 1, stride_ = 0, length_ = 0;  ///< elements
+};
 
 constexpr std::array<std::pair<SplitAxis, std::string_view>, 3> kAxes = {
     {{SplitAxis::Batch, "batch"}, {SplitAxis::Channels, "channels"}, {SplitAxis::Rows, "rows"}}};
@@ -435,6 +469,9 @@ bool is_view(const TensorType& whole, const Slice& slice) {
 
 Tensor slice_of(const Tensor& tensor, const Slice& slice) {
   if (slice.is_whole()) return tensor;
+  if (!tensor.is_made()) {
+    return Tensor(tensor.dtype(), shape_of_slice(tensor.shape(), slice), std::make_shared<SliceSource>(tensor, slice));
+  }
   Tensor result(tensor.dtype(), shape_of_slice(tensor.shape(), slice));
   auto axis = static_cast<size_t>(slice.axis);
   size_t inner = size_of(tensor.dtype());

@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+// From one memory, first the largest bandwidth of a way to each place; then, for each bandwidth that some memory has, the
+// ways of the least latency over links of at least that. Both take the best place out of a heap, the one declared first
+// among equals. A way between two memories is found from the one declared first, and read backwards for the other.
 #include "compiler/ir/topology.h"
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <queue>
 #include <set>
+#include <shared_mutex>
 #include <tuple>
+#include <unordered_map>
+
+#include "compiler/ir/link_graph.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::ir {
 namespace {
+
+using Place = LinkGraph::Place;
+
+constexpr Place kNowhere = std::numeric_limits<Place>::max();
 
 Duration saturating_sum(Duration a, Duration b) {
   return a > Duration::max() - b ? Duration::max() : a + b;
@@ -19,166 +34,161 @@ Route back(Route route) {
   return route;
 }
 
-/// Memory spaces and switches, and the fastest link between any two.
-class LinkGraph {
+}  // namespace
+
+/// Types of what a topology remembers, which are therefore not local to this file.
+namespace ways {
+
+/// The last link of a way.
+struct Step {
+  Place from = kNowhere;
+  uint32_t link = 0;
+};
+
+/// The best ways from one memory.
+struct Ways {
+  std::vector<double> widths;                 ///< by place: the largest bandwidth; 0 where there is no way
+  std::map<double, std::vector<Step>> steps;  ///< by bandwidth of the place where the way ends, then by place
+};
+
+}  // namespace ways
+
+namespace {
+
+using ways::Step;
+using ways::Ways;
+
+class WayFinder {
  public:
-  explicit LinkGraph(const std::vector<const Backend*>& backends) {
-    add_place("host");
-    for (const Backend* backend : backends) {
-      for (const DeviceDecl& device : backend->devices) {
-        std::vector<std::string>& instances = ends_[device.name];
-        if (!instances.empty()) continue;
-        for (int i = 0; i < device.count; ++i) instances.push_back(device.name + "[" + std::to_string(i) + "]");
-        for (const std::string& instance : instances) add_place(instance);
-      }
-      for (const SwitchDecl& declared : backend->switches) {
-        ends_[declared.name] = {declared.name};
-        switches_.insert(add_place(declared.name));
-      }
-    }
-    ends_["host"] = {"host"};
-    for (const Backend* backend : backends) {
-      for (const DeviceDecl& device : backend->devices) add_links(device.name, device.links);
-      for (const SwitchDecl& declared : backend->switches) add_links(declared.name, declared.links);
-    }
-  }
+  WayFinder(const LinkGraph& graph, Place start) : graph_(graph), start_(start) {}
 
-  size_t size() const { return names_.size(); }
-  const std::string& name(size_t place) const { return names_[place]; }
-  bool is_switch(size_t place) const { return switches_.contains(place); }
-
-  /// The best ways from a memory space to all others, by place; nothing where there is none.
-  std::vector<std::optional<Route>> routes_from(size_t start) const {
-    const std::vector<double> widths = widths_from(start);
-    std::set<double> distinct(widths.begin(), widths.end());
-    std::vector<std::optional<Route>> routes(size());
-    for (double width : distinct) {
-      if (!(width > 0)) continue;
-      const std::vector<Way> ways = ways_from(start, width);
-      for (size_t place = 0; place < size(); ++place) {
-        if (place != start && !is_switch(place) && widths[place] == width) routes[place] = route(ways, place);
-      }
+  Ways run() const {
+    Ways ways;
+    ways.widths = widths();
+    for (Place place = 0; place < graph_.size(); ++place) {
+      const double width = ways.widths[place];
+      if (graph_.is_switch(place) || !(width > 0) || ways.steps.contains(width)) continue;
+      ways.steps.emplace(width, steps(width));
     }
-    return routes;
+    return ways;
   }
 
  private:
-  struct Edge {
-    size_t to = 0;
-    const Link* link = nullptr;
-  };
-  struct Way {
-    Duration latency = Duration::max();
-    int links = 0;
-    std::optional<size_t> from{};
-    const Link* link = nullptr;
-    bool is_known = false;
+  bool passes(Place place) const { return place == start_ || graph_.is_switch(place); }
 
-    auto rank() const { return std::tuple(latency, links); }
-  };
-
-  size_t add_place(const std::string& name) {
-    const auto [known, is_new] = place_.emplace(name, names_.size());
-    if (is_new) {
-      names_.push_back(name);
-      edges_.emplace_back();
-    }
-    return known->second;
-  }
-
-  void add_links(const std::string& owner, const std::vector<Link>& links) {
-    for (const Link& link : links) {
-      const auto other = ends_.find(link.to);
-      if (other == ends_.end() || !(link.bytes_per_second > 0)) continue;
-      for (const std::string& a : ends_.at(owner)) {
-        for (const std::string& b : other->second) {
-          if (a == b) continue;
-          add_edge(place_.at(a), {place_.at(b), &link});
-          add_edge(place_.at(b), {place_.at(a), &link});
-        }
+  std::vector<double> widths() const {
+    std::vector<double> widths(graph_.size(), 0);
+    std::vector<bool> is_known(graph_.size());
+    std::priority_queue<std::pair<double, Place>> open;
+    widths[start_] = std::numeric_limits<double>::infinity();
+    open.emplace(widths[start_], start_);
+    while (!open.empty()) {
+      const Place next = open.top().second;
+      open.pop();
+      if (is_known[next]) continue;
+      is_known[next] = true;
+      if (!passes(next)) continue;
+      for (const LinkGraph::Edge& edge : graph_.edges(next)) {
+        const double width = std::min(widths[next], graph_.link(edge.link).bytes_per_second);
+        if (!(width > widths[edge.to])) continue;
+        widths[edge.to] = width;
+        open.emplace(width, edge.to);
       }
     }
-  }
-
-  void add_edge(size_t from, const Edge& edge) {
-    for (Edge& known : edges_[from]) {
-      if (known.to != edge.to) continue;
-      const bool is_better = edge.link->bytes_per_second != known.link->bytes_per_second
-                                 ? edge.link->bytes_per_second > known.link->bytes_per_second
-                                 : edge.link->latency < known.link->latency;
-      if (is_better) known = edge;
-      return;
-    }
-    edges_[from].push_back(edge);
-  }
-
-  bool passes(size_t place, size_t start) const { return place == start || is_switch(place); }
-
-  /// The largest bandwidth of a way to each place; 0 where there is none.
-  std::vector<double> widths_from(size_t start) const {
-    std::vector<double> widths(size(), 0);
-    std::vector<bool> is_known(size());
-    widths[start] = std::numeric_limits<double>::infinity();
-    while (true) {
-      std::optional<size_t> next;
-      for (size_t place = 0; place < size(); ++place) {
-        if (!is_known[place] && widths[place] > 0 && (!next || widths[place] > widths[*next])) next = place;
-      }
-      if (!next) break;
-      is_known[*next] = true;
-      if (!passes(*next, start)) continue;
-      for (const Edge& edge : edges_[*next]) {
-        widths[edge.to] = std::max(widths[edge.to], std::min(widths[*next], edge.link->bytes_per_second));
-      }
-    }
-    widths[start] = 0;
+    widths[start_] = 0;
     return widths;
   }
 
-  /// The ways of the least latency over links of at least this bandwidth.
-  std::vector<Way> ways_from(size_t start, double width) const {
-    std::vector<Way> ways(size());
-    ways[start].latency = Duration();
-    while (true) {
-      std::optional<size_t> next;
-      for (size_t place = 0; place < size(); ++place) {
-        const bool is_reached = place == start || ways[place].from;
-        if (is_reached && !ways[place].is_known && (!next || ways[place].rank() < ways[*next].rank())) next = place;
-      }
-      if (!next) return ways;
-      ways[*next].is_known = true;
-      if (!passes(*next, start)) continue;
-      for (const Edge& edge : edges_[*next]) {
-        Way way{saturating_sum(ways[*next].latency, edge.link->latency), ways[*next].links + 1, *next, edge.link};
-        Way& known = ways[edge.to];
-        if (edge.link->bytes_per_second < width || known.is_known || edge.to == start) continue;
-        if (!known.from || way.rank() < known.rank()) known = way;
+  std::vector<Step> steps(double width) const {
+    using Rank = std::tuple<Duration, int, Place>;
+    std::vector<Step> steps(graph_.size());
+    std::vector<std::pair<Duration, int>> ranks(graph_.size(), {Duration::max(), std::numeric_limits<int>::max()});
+    std::vector<bool> is_known(graph_.size());
+    std::priority_queue<Rank, std::vector<Rank>, std::greater<>> open;
+    ranks[start_] = {Duration(), 0};
+    open.emplace(Duration(), 0, start_);
+    while (!open.empty()) {
+      const Place next = std::get<Place>(open.top());
+      open.pop();
+      if (is_known[next]) continue;
+      is_known[next] = true;
+      if (!passes(next)) continue;
+      for (const LinkGraph::Edge& edge : graph_.edges(next)) {
+        const Link& link = graph_.link(edge.link);
+        if (link.bytes_per_second < width || is_known[edge.to]) continue;
+        const std::pair rank(saturating_sum(ranks[next].first, link.latency), ranks[next].second + 1);
+        if (!(rank < ranks[edge.to])) continue;
+        ranks[edge.to] = rank;
+        steps[edge.to] = {next, edge.link};
+        open.emplace(rank.first, rank.second, edge.to);
       }
     }
+    return steps;
   }
 
-  Route route(const std::vector<Way>& ways, size_t end) const {
-    Route route;
-    route.bytes_per_second = std::numeric_limits<double>::infinity();
-    route.latency = ways[end].latency;
-    route.joules_per_byte = 0;
-    for (size_t place = end; ways[place].from; place = *ways[place].from) {
-      const Link& link = *ways[place].link;
-      route.hops.insert(route.hops.begin(), {names_[*ways[place].from], names_[place], link.duplex});
-      route.bytes_per_second = std::min(route.bytes_per_second, link.bytes_per_second);
-      if (!link.joules_per_byte) route.silent = link.span;
-      if (!link.joules_per_byte) route.joules_per_byte.reset();
-      if (route.joules_per_byte) *route.joules_per_byte += *link.joules_per_byte;
-    }
-    return route;
-  }
-
-  std::map<std::string, std::vector<std::string>> ends_;  ///< by declared name
-  std::vector<std::string> names_;
-  std::map<std::string, size_t> place_;
-  std::vector<std::vector<Edge>> edges_;
-  std::set<size_t> switches_;
+  const LinkGraph& graph_;
+  Place start_;
 };
+
+Route route_to(const LinkGraph& graph, const std::vector<Step>& steps, Place end) {
+  Route route;
+  route.bytes_per_second = std::numeric_limits<double>::infinity();
+  route.joules_per_byte = 0;
+  for (Place place = end; steps[place].from != kNowhere; place = steps[place].from) {
+    const Link& link = graph.link(steps[place].link);
+    route.hops.push_back({graph.name(steps[place].from), graph.name(place), link.duplex});
+    route.bytes_per_second = std::min(route.bytes_per_second, link.bytes_per_second);
+    route.latency = saturating_sum(route.latency, link.latency);
+    if (!link.joules_per_byte) route.silent = link.span;
+    if (!link.joules_per_byte) route.joules_per_byte.reset();
+    if (route.joules_per_byte) *route.joules_per_byte += *link.joules_per_byte;
+  }
+  std::reverse(route.hops.begin(), route.hops.end());
+  return route;
+}
+
+LinkGraph graph_of(const RuleSet& rules) {
+  Backend bare;  // a rule set may declare no backend
+  bare.switches = rules.switches;
+  bare.cluster = rules.cluster;
+  std::vector<const Backend*> backends;
+  for (const Backend& backend : rules.backends) backends.push_back(&backend);
+  backends.push_back(&bare);
+  return LinkGraph(backends);
+}
+
+bool may_copy(const LinkGraph& graph, Place from, Place to) {
+  const auto is_host = [&graph](Place place) { return runtime::is_host_space(graph.name(place)); };
+  return graph.host(from) == graph.host(to) || (is_host(from) && is_host(to));
+}
+
+/// By place: do copies lead to it from the first host, one after the other?
+std::vector<bool> reached_by_copies(const LinkGraph& graph) {
+  std::vector<bool> reached(graph.size());
+  std::vector<Place> memories = {*graph.find("host")};
+  reached[memories.front()] = true;
+  while (!memories.empty()) {
+    const Place start = memories.back();
+    memories.pop_back();
+    std::vector<Place> open = {start};
+    std::vector<bool> passed(graph.size());  // switches, from here
+    while (!open.empty()) {
+      const Place place = open.back();
+      open.pop_back();
+      for (const LinkGraph::Edge& edge : graph.edges(place)) {
+        if (graph.is_switch(edge.to)) {
+          if (!passed[edge.to]) open.push_back(edge.to);
+          passed[edge.to] = true;
+          continue;
+        }
+        if (!may_copy(graph, start, edge.to) || reached[edge.to]) continue;
+        reached[edge.to] = true;
+        memories.push_back(edge.to);
+      }
+    }
+  }
+  return reached;
+}
 
 }  // namespace
 
@@ -186,22 +196,70 @@ Duration Route::time_of(size_t bytes) const {
   return saturating_sum(latency, Duration::seconds(static_cast<double>(bytes) / bytes_per_second));
 }
 
-Topology::Topology(const std::vector<const Backend*>& backends) {
-  const LinkGraph graph(backends);
-  for (size_t from = 0; from < graph.size(); ++from) {
-    if (graph.is_switch(from)) continue;
-    const std::vector<std::optional<Route>> routes = graph.routes_from(from);
-    for (size_t to = from + 1; to < graph.size(); ++to) {
-      if (!routes[to]) continue;
-      routes_.emplace(std::pair(graph.name(from), graph.name(to)), *routes[to]);
-      routes_.emplace(std::pair(graph.name(to), graph.name(from)), back(*routes[to]));
-    }
+struct Topology::State {
+  explicit State(LinkGraph links) : graph(std::move(links)) {}
+
+  static uint64_t key(Place from, Place to) {
+    constexpr int kPlaceBits = 32;
+    return (uint64_t{from} << kPlaceBits) | to;
   }
-}
+
+  const LinkGraph graph;
+  std::once_flag is_reached_known;
+  std::vector<bool> reached;                   ///< by copies from the first host, by place
+  std::shared_mutex mutex;                     ///< of what follows
+  std::unordered_map<Place, Ways> ways;        ///< from memories that were asked for
+  std::unordered_map<uint64_t, Route> routes;  ///< that were asked for, by both ends
+};
+
+Topology::Topology(const std::vector<const Backend*>& backends)
+    : state_(std::make_shared<State>(LinkGraph(backends))) {}
+
+Topology::Topology(const RuleSet& rules) : state_(std::make_shared<State>(graph_of(rules))) {}
 
 const Route* Topology::find(const std::string& from, const std::string& to) const {
-  const auto route = routes_.find({from, to});
-  return route == routes_.end() ? nullptr : &route->second;
+  State& state = *state_;
+  const std::optional<Place> begin = state.graph.find(from);
+  const std::optional<Place> end = state.graph.find(to);
+  if (!begin || !end || begin == end || state.graph.is_switch(*begin) || state.graph.is_switch(*end)) return nullptr;
+  const auto [first, last] = std::minmax(*begin, *end);
+  {
+    const std::shared_lock lock(state.mutex);
+    if (const auto known = state.routes.find(State::key(*begin, *end)); known != state.routes.end()) {
+      return &known->second;
+    }
+    const auto ways = state.ways.find(first);
+    if (ways != state.ways.end() && !(ways->second.widths[last] > 0)) return nullptr;
+  }
+  const std::unique_lock lock(state.mutex);
+  auto ways = state.ways.find(first);
+  if (ways == state.ways.end()) ways = state.ways.emplace(first, WayFinder(state.graph, first).run()).first;
+  const double width = ways->second.widths[last];
+  if (!(width > 0)) return nullptr;
+  Route route = route_to(state.graph, ways->second.steps.at(width), last);
+  if (first != *begin) route = back(std::move(route));
+  return &state.routes.emplace(State::key(*begin, *end), std::move(route)).first->second;
+}
+
+const Route* Topology::find_copy(const std::string& from, const std::string& to) const {
+  const std::optional<Place> begin = state_->graph.find(from);
+  const std::optional<Place> end = state_->graph.find(to);
+  return begin && end && may_copy(state_->graph, *begin, *end) ? find(from, to) : nullptr;
+}
+
+bool Topology::reaches_host(const std::string& space) const {
+  State& state = *state_;
+  std::call_once(state.is_reached_known, [&state] { state.reached = reached_by_copies(state.graph); });
+  const std::optional<Place> place = state.graph.find(space);
+  return place && state.reached[*place];
+}
+
+size_t Topology::ports_of(const std::string& switch_name) const {
+  size_t most = 0;
+  for (const LinkGraph::End& end : state_->graph.ends(switch_name)) {
+    most = std::max(most, state_->graph.edges(end.place).size());
+  }
+  return most;
 }
 
 }  // namespace collage::ir

@@ -2,13 +2,13 @@
 #include "compiler/sema/build_backend.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 
 #include "compiler/ir/functions.h"
 #include "compiler/sema/build_clauses.h"
 #include "compiler/sema/build_format.h"
+#include "compiler/sema/build_links.h"
 #include "compiler/sema/check_expr.h"
+#include "compiler/sema/read_numbers.h"
 
 namespace collage::sema {
 namespace {
@@ -20,85 +20,11 @@ using syntax::BackendAst;
 using syntax::NumberAst;
 using syntax::Word;
 
-constexpr int kMostInstances = 64;
 constexpr int kMostOfAnything = 1'000'000;
 
-// A Diagnostic converts to false, and false to a number: functions that return numbers say std::nullopt explicitly.
-
-/// A whole number from `least` to `most`, or an error.
-std::optional<int> whole(const NumberAst& ast, int least, int most, std::string_view what, Code code,
-                         Diagnostics& diags) {
-  if (!ast.unit.empty()) {
-    diags.error(Code::UnitMismatch, ast.span, "{} is a plain number, found `{}`", what, ast.unit);
-    return std::nullopt;
-  }
-  if (ast.value != std::floor(ast.value) || ast.value < least || ast.value > most) {
-    diags.error(code, ast.span, "{} must be a whole number from {} to {}", what, least, most);
-    return std::nullopt;
-  }
-  return static_cast<int>(ast.value);
-}
-
-/// The word that follows on the same line; empty if something else does.
-std::string_view word_after(const support::Span& span, Diagnostics& diags) {
-  std::string_view text = diags.sources().text(span.file).substr(span.end);
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '/'; };
-  size_t length = 0;
-  while (length < text.size() && is_letter(text[length])) ++length;
-  return text.substr(0, length);
-}
-
-/// `s, ms, us`
-std::string units_of(Unit unit) {
-  std::string text;
-  for (const auto& [spelling, what] : unit_words()) {
-    if (what == (unit == Unit::Rate ? Unit::Bytes : unit))
-      text += (text.empty() ? "" : ", ") + std::string(spelling) + (unit == Unit::Rate ? "/s" : "");
-  }
-  return text;
-}
-
-/// A kind of number that devices and links state, and what it can be.
-struct QuantityRow {
-  std::string_view what;
-  Unit unit = Unit::None;
-  std::string_view example;
-  double least = 0;  ///< below this it must be 0, if that is allowed
-  double most = 0;
-  std::string_view limits;  ///< both, in words
-  bool allows_zero = false;
-};
-
-// No plan with costs near the largest ones is of use, and sums of them fit the search's 64 bits.
-constexpr QuantityRow kMemory{"the memory", Unit::Bytes, "8 MiB", 1, 0x1p62, "from 1 B to 2^62 B"};
 constexpr QuantityRow kScratch{"the scratch", Unit::Bytes, "512 KiB", 1, 0x1p62, "from 1 B to 2^62 B"};
-constexpr QuantityRow kBandwidth{"a bandwidth", Unit::Rate, "4 GB/s", 1e3, 1e18, "from 1 KB/s to 10^18 B/s"};
-constexpr QuantityRow kLatency{"a latency", Unit::Time, "8 us", 0, 1e3, "at most 1000 s", true};
 constexpr QuantityRow kLaunch{"`launch`", Unit::Time, "2 us", 0, 1e3, "at most 1000 s", true};
-constexpr QuantityRow kByteEnergy{"the energy of a byte", Unit::Energy, "20 pJ", 0, 1, "at most 1 J", true};
 constexpr QuantityRow kPower{"a power", Unit::Power, "2 W", 0, 1e9, "at most 10^9 W", true};
-
-/// A literal of the row's unit, within its limits.
-std::optional<double> quantity(const NumberAst& ast, const QuantityRow& row, Diagnostics& diags) {
-  Unit found;
-  double value = si_value(ast.value, ast.unit, &found);
-  if (found != row.unit) {
-    auto error = diags.error(Code::UnitMismatch, ast.span, "{} needs a unit: `{}`", row.what, row.example);
-    std::string_view word = word_after(ast.span, diags);
-    if (ast.unit.empty() && !word.empty()) error.note("`{}` is no unit; units are {}", word, units_of(row.unit));
-    return std::nullopt;
-  }
-  if (!(value > 0) && !(row.allows_zero && value == 0)) {
-    diags.error(Code::BadDevice, ast.span, "{} must be positive", row.what);
-    return std::nullopt;
-  }
-  if (value < row.least || value > row.most) {
-    diags.error(Code::BadDevice, ast.span, "{} must be {}", row.what, row.limits);
-    return std::nullopt;
-  }
-  return value;
-}
 
 /// `yes` or `no`
 std::optional<bool> yes_no(const Word& word, Diagnostics& diags) {
@@ -108,75 +34,11 @@ std::optional<bool> yes_no(const Word& word, Diagnostics& diags) {
   return std::nullopt;
 }
 
-/// At most one statement of a kind.
-bool once(const std::vector<support::Span>& spans, std::string_view what, Diagnostics& diags) {
-  if (spans.size() < 2) return true;
-  return diags.error(Code::DuplicateName, spans[1], "{} is stated twice", what).note(spans[0], "the first is here");
-}
-
-template <typename T, typename F>
-std::vector<support::Span> spans_of(const std::vector<T>& items, F span) {
-  std::vector<support::Span> spans;
-  for (const T& item : items) spans.push_back(span(item));
-  return spans;
-}
-
-bool build_link(const syntax::LinkAst& ast, ir::Link* link, Diagnostics& diags) {
-  link->to = ast.to.text;
-  link->span = ast.span;
-  bool ok = true;
-  bool has_bandwidth = false;
-  for (size_t i = 0; i < ast.properties.size(); ++i) {
-    const syntax::LinkPropertyAst& property = ast.properties[i];
-    const syntax::LinkPropertyAst* before = i > 0 ? &ast.properties[i - 1] : nullptr;
-    const std::string& name = property.name.text;
-    if (name == "duplex" && !property.value) {
-      link->duplex = true;
-    } else if (name == "bandwidth" && property.value) {
-      has_bandwidth = true;
-      auto value = quantity(*property.value, kBandwidth, diags);
-      ok = ok && value;
-      if (value) link->bytes_per_second = *value;
-    } else if (name == "latency" && property.value) {
-      auto value = quantity(*property.value, kLatency, diags);
-      ok = ok && value;
-      if (value) link->latency = ir::Duration::seconds(*value);
-    } else if (name == "energy" && property.value) {
-      link->joules_per_byte = quantity(*property.value, kByteEnergy, diags);
-      ok = ok && link->joules_per_byte;
-    } else if (before != nullptr && before->value && before->value->unit.empty() && !property.value) {
-      // `latency 8 uz`: the number was reported to need a unit.
-      ok = false;
-    } else {
-      auto error = diags.error(Code::UnknownName, property.name.span, "a link has no property `{}`", name);
-      error.note("a link: `link host bandwidth 4 GB/s latency 8 us duplex`");
-      ok = false;
-    }
-  }
-  if (!has_bandwidth) ok = diags.error(Code::BadDevice, ast.span, "the link has no bandwidth");
-  return ok;
-}
-
 bool build_power(const std::vector<NumberAst>& asts, std::string_view what, std::optional<double>* power,
                  Diagnostics& diags) {
   if (!once(spans_of(asts, [](const NumberAst& n) { return n.span; }), what, diags)) return false;
   if (!asts.empty()) *power = quantity(asts[0], kPower, diags);
   return asts.empty() || power->has_value();
-}
-
-bool build_links(const std::vector<syntax::LinkAst>& asts, std::vector<ir::Link>* links, Diagnostics& diags) {
-  bool ok = true;
-  for (const syntax::LinkAst& ast : asts) {
-    ir::Link link;
-    ok = build_link(ast, &link, diags) && ok;
-    for (const ir::Link& other : *links) {
-      if (other.to != link.to) continue;
-      ok = diags.error(Code::DuplicateName, link.span, "two links to `{}`", link.to)
-               .note(other.span, "the first is here");
-    }
-    links->push_back(std::move(link));
-  }
-  return ok;
 }
 
 bool build_launch(const std::vector<NumberAst>& asts, std::string_view what, ir::Duration* launch, Diagnostics& diags) {

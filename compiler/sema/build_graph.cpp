@@ -7,8 +7,8 @@
 namespace collage::sema {
 
 std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags,
-                                 const support::FileAccess& access) {
-  return ModelBuilder(ast, model_dir, access, diags).build();
+                                 const support::FileAccess& access, Elements elements) {
+  return ModelBuilder(ast, model_dir, access, diags, elements).build();
 }
 
 std::vector<NamedType> infer_types(const syntax::ModelAst& ast, const std::string& model_dir,

@@ -20,10 +20,14 @@ struct Model {
   ir::Placement placement;  ///< empty unless the text has partitions; verified
 };
 
+/// What happens to the model. Never: nothing computes with it, so that its random and splat constants may be larger
+/// than any memory.
+enum class Elements { Needed, Never };
+
 /// Searches files of constants in `model_dir`; `access` says which others may be read. Returns nullopt after one or more
 /// errors.
 std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags,
-                                 const support::FileAccess& access = {});
+                                 const support::FileAccess& access = {}, Elements elements = Elements::Needed);
 
 /// What a name denotes, by where it is defined.
 struct NamedType {

@@ -9,6 +9,7 @@
 #include "compiler/ir/placement.h"
 #include "compiler/sema/build_format.h"
 #include "compiler/sema/model_builder.h"
+#include "runtime/core/host_space.h"
 #include "runtime/core/layout.h"
 
 namespace collage::sema {
@@ -24,6 +25,7 @@ using syntax::Name;
 namespace {
 
 std::string instance_text(const syntax::InstanceAst& ast) {
+  if (ast.device.text == "host" && ast.index == 0) return runtime::host_space(0);
   return ast.index ? ast.device.text + "[" + std::to_string(*ast.index) + "]" : ast.device.text;
 }
 

@@ -5,11 +5,16 @@
 #include <map>
 #include <set>
 
+#include "compiler/ir/topology.h"
 #include "compiler/sema/build_backend.h"
+#include "compiler/sema/build_cluster.h"
+#include "compiler/sema/build_links.h"
 #include "compiler/sema/build_phase.h"
 #include "compiler/sema/build_rewrite.h"
 #include "compiler/sema/build_rule.h"
 #include "compiler/sema/check_expr.h"
+#include "compiler/sema/expand_shapes.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::sema {
 namespace {
@@ -126,45 +131,80 @@ bool build_one(const syntax::BackendAst& ast, support::SourceManager& sources, s
   return ok;
 }
 
-/// Devices and switches that a sequence of links connects with the host.
-std::set<std::string> reachable_devices(const ir::RuleSet& rules) {
-  std::set<std::string> reached = {"host"};
-  for (bool grows = true; grows;) {
-    grows = false;
-    const auto follow = [&](const std::string& owner, const std::vector<ir::Link>& links) {
-      for (const ir::Link& link : links) {
-        if (reached.count(link.to) != 0) grows = reached.insert(owner).second || grows;
-        if (reached.count(owner) != 0) grows = reached.insert(link.to).second || grows;
-      }
-    };
-    for (const ir::Backend& backend : rules.backends) {
-      for (const ir::DeviceDecl& device : backend.devices) follow(device.name, device.links);
+/// Adds the cluster of a file; there is at most one.
+bool build_clusters(const syntax::RulesAst& ast, ir::RuleSet& into, Diagnostics& diags) {
+  bool ok = true;
+  for (const syntax::ClusterAst& written : ast.clusters) {
+    if (into.cluster != nullptr) {
+      ok = diags
+               .error(Code::DuplicateName, written.name.span, "`{}` is a second cluster: one plan runs on one",
+                      written.name.text)
+               .note(into.cluster->span, "the first is here")
+               .note("a cluster that several files use stands in one that they `include`");
+      continue;
     }
-    for (const ir::SwitchDecl& declared : rules.switches) follow(declared.name, declared.links);
+    auto cluster = std::make_shared<ir::Cluster>();
+    ok = build_cluster(written, cluster.get(), diags) && ok;
+    into.cluster = std::move(cluster);
   }
-  return reached;
+  return ok;
 }
 
-/// Ends of links at a switch, those that others declare and all instances of a device among them.
-int ports_of(const ir::SwitchDecl& of, const ir::RuleSet& rules) {
-  std::map<std::string, int> ports;
+/// Checks that links lead to what is declared.
+bool check_ends(const ir::RuleSet& rules, const std::vector<std::string>& declared, Diagnostics& diags) {
+  bool ok = true;
+  const auto check = [&](const std::vector<ir::Link>& links) {
+    for (const ir::Link& link : links) {
+      if (link.shape || std::find(declared.begin(), declared.end(), link.to) != declared.end()) continue;
+      auto error = diags.error(Code::UnknownName, link.span, "a link to `{}`, which no rule file declares", link.to);
+      error.did_you_mean(support::closest(link.to, declared), link.to);
+      const std::vector<std::string> shapes = shape_names();
+      if (std::find(shapes.begin(), shapes.end(), link.to) != shapes.end()) {
+        error.note("a network: `link ring`, `link torus(4, 8)` or `link tree(8)`");
+      }
+      ok = false;
+    }
+  };
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::DeviceDecl& device : backend.devices) check(device.links);
+  }
+  for (const ir::SwitchDecl& one : rules.switches) check(one.links);
+  if (rules.cluster == nullptr) return ok;
+  for (const ir::HostDecl& host : rules.cluster->hosts) check(host.links);
+  return ok;
+}
+
+/// Checks that each memory can be reached from the first host's.
+bool check_reached(const ir::RuleSet& rules, const ir::Topology& topology, Diagnostics& diags) {
+  bool ok = true;
+  std::set<int> lost;  // numbers of hosts
+  for (int number = 0, next = 0; rules.cluster != nullptr && number < rules.cluster->host_count(); ++number) {
+    if (topology.reaches_host(runtime::host_space(number))) continue;
+    lost.insert(number);
+    const ir::HostDecl& host = rules.cluster->host(number);
+    if (number < next) continue;  // of this declaration one was reported
+    for (next = number + 1; next < rules.cluster->host_count() && &rules.cluster->host(next) == &host;) ++next;
+    ok = diags
+             .error(Code::BadDevice, host.span, "no sequence of links connects `{}` with the first host",
+                    runtime::host_space(number))
+             .note("`link host bandwidth 10 GB/s latency 5 us` in each, or a link of each to one switch");
+  }
   for (const ir::Backend& backend : rules.backends) {
     for (const ir::DeviceDecl& device : backend.devices) {
-      const auto names = [&](const std::vector<ir::Link>& links, const std::string& name) {
-        return std::any_of(links.begin(), links.end(), [&](const ir::Link& link) { return link.to == name; });
-      };
-      if (names(device.links, of.name) || names(of.links, device.name)) ports[device.name] = device.count;
+      for (int i = 0; i < device.count; ++i) {
+        const auto at = static_cast<size_t>(i);
+        if (at < device.hosts.size() && lost.contains(device.hosts[at])) continue;
+        const std::string instance = device.name + "[" + std::to_string(i) + "]";
+        if (topology.reaches_host(instance)) continue;
+        ok = diags
+                 .error(Code::BadDevice, device.span, "no sequence of links connects `{}` with the host",
+                        device.hosts.empty() ? device.name : instance)
+                 .note("`link host bandwidth 4 GB/s latency 8 us`");
+        break;
+      }
     }
   }
-  for (const ir::SwitchDecl& other : rules.switches) {
-    for (const ir::Link& link : other.links) {
-      if (link.to == of.name) ports[other.name] = 1;
-      if (other.name == of.name && ports.count(link.to) == 0) ports[link.to] = 1;
-    }
-  }
-  int count = 0;
-  for (const auto& [end, instances] : ports) count += instances;
-  return count;
+  return ok;
 }
 
 }  // namespace
@@ -182,13 +222,17 @@ bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, s
   for (const syntax::SwitchAst& declared : ast.switches) {
     ok = build_switch(declared, &into.switches.emplace_back(), diags) && ok;
   }
+  ok = build_clusters(ast, into, diags) && ok;
   for (const syntax::BackendAst& backend : ast.backends)
     ok = build_one(backend, sources, file, defs, named, access, into, diags) && ok;
-  for (ir::Backend& backend : into.backends) backend.switches = into.switches;
+  for (ir::Backend& backend : into.backends) {
+    backend.switches = into.switches;
+    backend.cluster = into.cluster;
+  }
   return ok;
 }
 
-bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
+bool check_rule_set(ir::RuleSet& rules, Diagnostics& diags) {
   bool ok = true;
   std::map<std::string, support::Span> devices;
   std::vector<std::string> names = {"host"};
@@ -218,25 +262,15 @@ bool check_rule_set(const ir::RuleSet& rules, Diagnostics& diags) {
     const support::Span span = backend.conflict_spans[static_cast<size_t>(self - backend.conflicts.begin())];
     ok = diags.error(Code::IncompleteRule, span, "backend `{}` conflicts with itself", backend.name);
   }
-  const std::set<std::string> reachable = reachable_devices(rules);
-  const auto check_ends = [&](const std::vector<ir::Link>& links) {
-    for (const ir::Link& link : links) {
-      if (link.to == "host" || devices.count(link.to) != 0) continue;
-      ok = diags.error(Code::UnknownName, link.span, "a link to `{}`, which no rule file declares", link.to)
-               .did_you_mean(support::closest(link.to, names), link.to);
-    }
-  };
-  for (const ir::Backend& backend : rules.backends) {
-    for (const ir::DeviceDecl& device : backend.devices) {
-      check_ends(device.links);
-      if (reachable.count(device.name) != 0) continue;
-      ok = diags.error(Code::BadDevice, device.span, "no sequence of links connects `{}` with the host", device.name)
-               .note("`link host bandwidth 4 GB/s latency 8 us`");
-    }
-  }
-  for (const ir::SwitchDecl& declared : rules.switches) {
-    check_ends(declared.links);
-    if (!ok || ports_of(declared, rules) > 1) continue;
+  ok = check_ends(rules, names, diags) && ok;
+  ok = place_devices(rules, diags) && ok;
+  const size_t declared_switches = rules.switches.size();
+  ok = expand_shapes(rules, diags) && ok;
+  const ir::Topology topology(rules);
+  ok = check_reached(rules, topology, diags) && ok;
+  for (size_t i = 0; ok && i < declared_switches; ++i) {
+    const ir::SwitchDecl& declared = rules.switches[i];
+    if (topology.ports_of(declared.name) > 1) continue;
     diags
         .warning(Code::UnusedName, declared.span, "nothing passes through switch `{}`: it has less than two links",
                  declared.name)

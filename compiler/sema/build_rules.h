@@ -26,9 +26,10 @@ std::optional<syntax::DefinitionsAst> included_definitions(const syntax::RulesAs
                                                            support::SourceManager& sources,
                                                            support::Diagnostics& diags);
 
-/// Checks what needs all files: links to undeclared devices, devices that the host cannot reach, backends that conflict
-/// with themselves.
-bool check_rule_set(const ir::RuleSet& rules, support::Diagnostics& diags);
+/// Completes the rule set with what needs all files: where the devices of a cluster stand, and switches in place of rings,
+/// tori and trees. Checks it: links to undeclared devices, hosts and devices that the first host cannot reach, backends
+/// that conflict with themselves.
+bool check_rule_set(ir::RuleSet& rules, support::Diagnostics& diags);
 
 /// Returns the `*.rules` of a folder, sorted; the path itself if it is not a folder; nullopt after an error.
 std::optional<std::vector<std::string>> rule_files(const std::string& path, support::Diagnostics& diags);

@@ -9,6 +9,7 @@
 
 #include "compiler/ir/infer.h"
 #include "runtime/core/element.h"
+#include "runtime/core/filled.h"
 #include "runtime/core/random.h"
 #include "runtime/core/storage.h"
 #include "runtime/io/element_formats.h"
@@ -135,6 +136,7 @@ std::optional<Constant> ConstantMaker::make(const syntax::ConstAst& ast) {
 }
 
 bool ConstantMaker::reserve(const TensorType& type, support::Span span) {
+  if (elements_ == Elements::Never) return true;
   if (type.bytes() > kMaxMadeUpBytes - made_up_bytes_) {
     return diags_.error(Code::BadConstant, span, "the model's own constants need more than {} GiB",
                         kMaxMadeUpBytes >> 30);
@@ -159,15 +161,9 @@ std::optional<Constant> ConstantMaker::make(const syntax::SplatAst& ast) {
   Constant constant;
   constant.form = Constant::Form::Splat;
   constant.splat = element_as_double(one.view(), 0);
-  constant.data = Tensor(type->dtype, type->shape);
-  // What is filled doubles with each copy.
-  const std::span<std::byte> all(constant.data.data(), constant.data.bytes());
-  for (size_t filled = 0; filled < all.size();) {
-    const std::span<const std::byte> from = filled == 0 ? std::span<const std::byte>(one.data(), one.bytes()) : all;
-    const size_t piece = filled == 0 ? from.size() : std::min(filled, all.size() - filled);
-    std::copy_n(from.data(), piece, all.data() + filled);
-    filled += piece;
-  }
+  const std::span<const std::byte> element(one.data(), one.bytes());
+  constant.data = type->bytes() < kLateBytes ? runtime::filled_tensor(type->dtype, type->shape, element)
+                                             : runtime::late_filled_tensor(type->dtype, type->shape, element);
   if (!is_float(type->dtype) && std::abs(constant.splat) > 0x1p53) {
     constant.form = Constant::Form::Literal;  // a double cannot represent it
   }
@@ -207,7 +203,8 @@ std::optional<Constant> ConstantMaker::make(const syntax::RandomAst& ast) {
     constant.high = *high;
   }
   if (!reserve(*type, ast.type.span)) return std::nullopt;
-  constant.data = make_random(*type, constant.seed, constant.low, constant.high);
+  const auto made = type->bytes() < kLateBytes ? runtime::random_tensor : runtime::late_random_tensor;
+  constant.data = made(type->dtype, type->shape, constant.seed, constant.low, constant.high);
   return constant;
 }
 

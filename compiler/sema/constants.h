@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/ir/graph.h"
+#include "compiler/sema/build_graph.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/file_access.h"
 #include "compiler/syntax/model_ast.h"
@@ -14,8 +15,10 @@
 
 namespace collage::sema {
 
-/// Most memory for all generated constants of one model (splat, random, literals).
+/// Most memory for all generated constants of one model (splat, random, literals) whose elements will be needed.
 inline constexpr size_t kMaxMadeUpBytes = size_t{8} << 30;
+/// Generated constants of so many bytes are made when their elements are first asked for (runtime/core/element_source.h).
+inline constexpr size_t kLateBytes = size_t{64} << 10;
 
 /// `f32[1, 3]` -> type. Returns nullopt after an error at the type.
 std::optional<ir::TensorType> resolve_type(const syntax::TypeAst& type, support::Diagnostics& diags);
@@ -31,8 +34,9 @@ ir::Tensor make_random(const ir::TensorType& type, uint64_t seed, double low = -
 class ConstantMaker {
  public:
   /// Searches files in `model_dir` unless their path is absolute; `access` says which others may be read.
-  ConstantMaker(std::string model_dir, support::FileAccess access, support::Diagnostics& diags)
-      : model_dir_(std::move(model_dir)), access_(std::move(access)), diags_(diags) {}
+  ConstantMaker(std::string model_dir, support::FileAccess access, support::Diagnostics& diags,
+                Elements elements = Elements::Needed)
+      : model_dir_(std::move(model_dir)), access_(std::move(access)), diags_(diags), elements_(elements) {}
 
   std::optional<ir::Constant> make(const syntax::ConstAst& ast);
 
@@ -48,6 +52,7 @@ class ConstantMaker {
   std::string model_dir_;
   support::FileAccess access_;
   support::Diagnostics& diags_;
+  Elements elements_;
   size_t made_up_bytes_ = 0;
   std::map<std::string, std::optional<runtime::NamedTensors>> files_;
 };

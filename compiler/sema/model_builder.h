@@ -18,8 +18,8 @@ namespace collage::sema {
 class ModelBuilder {
  public:
   ModelBuilder(const syntax::ModelAst& ast, const std::string& model_dir, const support::FileAccess& access,
-               support::Diagnostics& diags)
-      : ast_(ast), diags_(diags), constants_(model_dir, access, diags) {}
+               support::Diagnostics& diags, Elements elements = Elements::Needed)
+      : ast_(ast), diags_(diags), constants_(model_dir, access, diags, elements) {}
 
   std::optional<Model> build();
   /// Builds what is right, without the elements of constants that no shape depends on; returns the types of all names.

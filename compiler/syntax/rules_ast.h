@@ -129,8 +129,10 @@ struct LinkPropertyAst {
   std::optional<NumberAst> value;
 };
 
+/// `link host bandwidth 4 GB/s`, `link torus(4, 8) bandwidth 100 GB/s`
 struct LinkAst {
   Word to;
+  std::optional<std::vector<NumberAst>> shape;  ///< the numbers in parentheses
   std::vector<LinkPropertyAst> properties;
   Span span;
 };
@@ -152,6 +154,26 @@ struct DeviceAst {
 struct SwitchAst {
   Word name;
   std::vector<LinkAst> links;
+};
+
+/// `devices npu 2`
+struct HostDevicesAst {
+  Word device;
+  NumberAst count;
+};
+
+/// `host count 2 { memory 16 GiB devices npu 2 link lan bandwidth 10 GB/s }`
+struct HostAst {
+  std::optional<NumberAst> count;
+  std::vector<NumberAst> memories;
+  std::vector<HostDevicesAst> devices;
+  std::vector<LinkAst> links;
+  Span span;  ///< of the keyword
+};
+
+struct ClusterAst {
+  Word name;
+  std::vector<HostAst> hosts;
 };
 
 struct AttrDeclAst {
@@ -428,6 +450,7 @@ struct RulesAst {
   std::vector<StringAst> includes;
   DefinitionsAst defs;
   std::vector<SwitchAst> switches;
+  std::vector<ClusterAst> clusters;
   std::vector<BackendAst> backends;
 };
 

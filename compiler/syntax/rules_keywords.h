@@ -19,6 +19,8 @@ enum RulesBlock : unsigned {
   InPartition = 32,
   InPhase = 64,
   InSwitch = 256,
+  InCluster = 512,
+  InHost = 1024,
   Patterns = 128  ///< no block: the braces of the statement hold bounds, `Relu{1, 3}(x)`
 };
 

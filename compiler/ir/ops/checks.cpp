@@ -110,12 +110,14 @@ bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_l
   return ctx.attr_error(attr, fmt::format("`{}` is one of {}, found \"{}\"", attr, list, value));
 }
 
-bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values) {
+bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values, int64_t most) {
   const TensorType& type = ctx.input(operand);
   if (type.dtype != DType::I64 && type.dtype != DType::I32) {
     return ctx.type_error(operand, fmt::format("operand has dtype {}, needs i64 or i32", name_of(type.dtype)));
   }
   if (!require_rank(ctx, operand, 0, 1)) return false;
+  if (const int64_t count = runtime::element_count(type.shape); count > most)
+    return ctx.shape_error(operand, fmt::format("a list of {} elements, at most {} are possible", count, most));
   const Tensor* tensor = ctx.constant(operand);
   if (tensor == nullptr) return ctx.not_constant(operand);
   runtime::TensorView view = tensor->view();

@@ -35,8 +35,12 @@ bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_
 /// Requires that a string attribute is one of `known`, whose first is the default.
 bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known);
 
-/// Reads the elements of the operand, which must be a constant list (or scalar) of i32 or i64.
-bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values);
+/// Most elements of an operand that says something about dimensions: a begin and an end for each of 64.
+inline constexpr int64_t kMostListed = 128;
+
+/// Reads the elements of the operand, which must be a constant list (or scalar) of i32 or i64. One that is longer than
+/// `most` is refused before its elements are made.
+bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values, int64_t most = kMostListed);
 /// Makes `axes` non-negative and checks that they are in range and distinct. An error points at `operand`, or at `attr`
 /// if given.
 bool normalize_axes(InferContext& ctx, size_t operand, std::string_view attr, size_t rank, runtime::Ints* axes);

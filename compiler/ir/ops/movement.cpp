@@ -2,6 +2,8 @@
 // Operators that rearrange whole tensors: Transpose, Concat, Split, Tile, DepthToSpace, SpaceToDepth.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/define.h"
 
@@ -54,7 +56,7 @@ bool infer_split(InferContext& ctx) {
   auto parts = static_cast<int64_t>(ctx.output_count());
   Ints sizes;
   if (ctx.has_input(1)) {
-    if (!read_constant_ints(ctx, 1, &sizes)) return false;
+    if (!read_constant_ints(ctx, 1, &sizes, std::max(kMostListed, parts))) return false;
     if (sizes.size() != ctx.output_count()) {
       return ctx.shape_error(1, fmt::format("{} sizes for {} results", sizes.size(), parts));
     }

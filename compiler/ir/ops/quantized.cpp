@@ -50,7 +50,7 @@ bool check_tensor_scale(InferContext& ctx, size_t scale, size_t zero_point, DTyp
          (!ctx.has_input(zero_point) || (require_dtype(ctx, zero_point, dtype) && require_single(ctx, zero_point)));
 }
 
-bool require_one_of(InferContext& ctx, size_t operand, const std::vector<DType>& dtypes) {
+bool require_dtype_of(InferContext& ctx, size_t operand, const std::vector<DType>& dtypes) {
   DType found = ctx.input(operand).dtype;
   if (std::find(dtypes.begin(), dtypes.end(), found) != dtypes.end()) return true;
   std::string wanted;
@@ -80,7 +80,7 @@ bool check_scale_along_axis(InferContext& ctx, DType dtype) {
     return ctx.attr_error("block_size",
                           fmt::format("`block_size` must be between 0 and {}, found {}", kMostBlock, block));
   }
-  if (!require_one_of(ctx, 1, kScales) || (ctx.has_input(2) && !require_dtype(ctx, 2, dtype))) return false;
+  if (!require_dtype_of(ctx, 1, kScales) || (ctx.has_input(2) && !require_dtype(ctx, 2, dtype))) return false;
   if (is_single(scale)) return !ctx.has_input(2) || require_single(ctx, 2);
   Shape wanted = x;
   size_t axis;
@@ -104,8 +104,8 @@ std::optional<DType> dtype_attribute(InferContext& ctx, std::string_view attr, D
 }
 
 bool infer_quantize(InferContext& ctx) {
-  if (!require_one_of(ctx, 0, {DType::F32, DType::I32, DType::F16, DType::BF16})) return false;
-  if (ctx.has_input(2) && !require_one_of(ctx, 2, quantised_dtypes())) return false;
+  if (!require_dtype_of(ctx, 0, {DType::F32, DType::I32, DType::F16, DType::BF16})) return false;
+  if (ctx.has_input(2) && !require_dtype_of(ctx, 2, quantised_dtypes())) return false;
   DType to = ctx.has_input(2) ? ctx.input(2).dtype : DType::U8;
   if (!check_scale_along_axis(ctx, to) || !dtype_attribute(ctx, "precision", DType::F32)) return false;
   ctx.set_output(0, {to, ctx.input(0).shape});
@@ -115,7 +115,7 @@ bool infer_quantize(InferContext& ctx) {
 bool infer_dequantize(InferContext& ctx) {
   std::vector<DType> taken = quantised_dtypes();
   taken.push_back(DType::I32);
-  if (!require_one_of(ctx, 0, taken) || !check_scale_along_axis(ctx, ctx.input(0).dtype)) return false;
+  if (!require_dtype_of(ctx, 0, taken) || !check_scale_along_axis(ctx, ctx.input(0).dtype)) return false;
   const DType scale = ctx.input(1).dtype;
   const std::optional<DType> to = dtype_attribute(ctx, "output_dtype", scale == DType::F8E8M0 ? DType::F32 : scale);
   if (!to) return false;
@@ -178,7 +178,7 @@ bool infer_matmul_integer(InferContext& ctx) {
 /// Operands: a, its scale, its zero point, b, …, …, then scale and zero point of the result. Scales are of one dtype.
 bool infer_qlinear_matmul(InferContext& ctx) {
   if (!require_byte(ctx, 0) || !require_byte(ctx, 3) || !require_byte(ctx, 7)) return false;
-  if (!require_one_of(ctx, 1, {DType::F32, DType::F16, DType::BF16})) return false;
+  if (!require_dtype_of(ctx, 1, {DType::F32, DType::F16, DType::BF16})) return false;
   const DType scale = ctx.input(1).dtype;
   if (!infer_matrix_product(ctx, 0, 3, ctx.input(7).dtype)) return false;
   for (size_t matrix : {size_t{0}, size_t{3}}) {

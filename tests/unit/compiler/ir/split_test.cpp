@@ -10,6 +10,7 @@
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/infer.h"
 #include "compiler/ir/verify.h"
+#include "runtime/core/random.h"
 
 namespace collage::testing {
 namespace {
@@ -105,6 +106,22 @@ class Model {
   std::mt19937_64 random_;
   std::vector<Tensor> inputs_;
 };
+
+TEST(Slices, OfElementsThatAreNotMadeAreMadeAlone) {
+  const ir::Shape shape{6, 5, 8};
+  const Tensor late = runtime::late_random_tensor(ir::DType::F16, shape, 3);
+  const Tensor at_once = runtime::random_tensor(ir::DType::F16, shape, 3);
+  for (const ir::Slice& slice : {ir::Slice{0, 2, 5}, ir::Slice{1, 1, 4}, ir::Slice{2, 3, 8}, ir::Slice{1, 2, 2}}) {
+    const Tensor part = ir::slice_of(late, slice), expected = ir::slice_of(at_once, slice);
+    EXPECT_TRUE(runtime::identical(part, expected)) << slice.axis;
+    EXPECT_TRUE(runtime::identical(part, ir::slice_of(late, slice)));
+    if (expected.bytes() > 0) {
+      EXPECT_EQ(std::memcmp(part.data(), expected.data(), expected.bytes()), 0);
+    }
+  }
+  EXPECT_FALSE(runtime::identical(ir::slice_of(late, {0, 0, 3}), ir::slice_of(late, {0, 3, 6})));
+  EXPECT_FALSE(late.is_made());
+}
 
 constexpr SplitAxis kAxes[] = {SplitAxis::Batch, SplitAxis::Channels, SplitAxis::Rows};
 

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "compiler/syntax/parse_model.h"
+#include "runtime/core/random.h"
 #include "runtime/io/file_bytes.h"
 #include "runtime/io/npy.h"
 #include "runtime/io/safetensors.h"
@@ -213,6 +215,49 @@ TEST(Constants, RandomIntegersReachBothBounds) {
   }
   Tensor wide = sema::make_random({DType::I64, {1000}}, 7, -0x1p31, 0x1p31 - 1);
   for (int64_t value : wide.as<int64_t>()) EXPECT_EQ(value, static_cast<int32_t>(value));
+}
+
+TEST(Constants, LargeOnesAreMadeWhenTheyAreNeeded) {
+  const Loaded loaded = load(model_text(R"(  %s = const random seed 1 : f32[64]
+  %w = const random seed 7 in [-0.5, 0.5] : f16[300, 500]
+  %o = const splat -2.5 : bf16[300, 500]
+  %i = const splat 9007199254740993 : i64[20000]
+  %y = Relu(%x))"));
+  ASSERT_TRUE(loaded.model) << loaded.errors;
+  const ir::Graph& graph = loaded.model->graph;
+  const auto data = [&](const char* name) { return graph.value(graph.find_value(name)).constant->data; };
+  EXPECT_TRUE(data("s").is_made());
+  // Printed, verified and copied they are not made.
+  const ir::Graph copy = graph;
+  EXPECT_NE(print(copy).find("random seed 7 in [-0.5, 0.5] : f16[300, 500]"), std::string::npos);
+  EXPECT_FALSE(data("w").is_made());
+  EXPECT_FALSE(data("o").is_made());
+  EXPECT_TRUE(identical(data("w"), runtime::random_tensor(DType::F16, {300, 500}, 7, -0.5, 0.5)));
+  EXPECT_EQ(element_as_double(data("o").view(), 149'999), -2.5);
+  EXPECT_TRUE(data("o").is_made());
+  EXPECT_EQ(data("i").as<int64_t>()[19'999], 9007199254740993);
+}
+
+/// Four times 600 GB.
+const char* const kVast = R"(  %a = const random seed 1 : f16[300000, 1000000]
+  %b = const random seed 1 : f16[300000, 1000000]
+  %c = const random seed 2 : f16[300000, 1000000]
+  %d = const splat 1.0 : f16[300000, 1000000]
+  %y = Relu(%x))";
+
+TEST(Constants, AModelThatNothingComputesMayBeLargerThanAnyMemory) {
+  EXPECT_FALSE(load(model_text(kVast)).model);
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  const auto ast = syntax::parse_model(sources, sources.add("m.ir", model_text(kVast)), diags);
+  ASSERT_TRUE(ast);
+  const auto model = sema::build_graph(*ast, ".", diags, {}, sema::Elements::Never);
+  ASSERT_TRUE(model) << diags.render();
+  EXPECT_NE(print(model->graph).find("%d = const splat 1.0 : f16[300000, 1000000]"), std::string::npos)
+      << print(model->graph);
+  for (const char* name : {"a", "b", "c", "d"}) {
+    EXPECT_FALSE(model->graph.value(model->graph.find_value(name)).constant->data.is_made());
+  }
 }
 
 TEST(Constants, LiteralsThatDoNotFit) {

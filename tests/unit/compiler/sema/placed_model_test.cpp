@@ -62,6 +62,37 @@ TEST(Placed, PrintsAsItself) {
   EXPECT_EQ(loaded.printed(), kPlaced);
 }
 
+TEST(Placed, HostsOfAClusterPrintAsThemselves) {
+  const char* const text =
+      "model @m(%x: f32[4]) -> (%y: f32[4]) {\n"
+      "  %x.host1 = convert %x to host[1] cost 9us : f32[4]\n"
+      "  %y.host1 = partition @p0 on onednn(host[1]) rule \"relu\" cost 1us (%x.host1) -> (host[1]) {\n"
+      "    %y.host1 = Relu(%x.host1) : f32[4]\n"
+      "  }\n"
+      "  %y = convert %y.host1 to host cost 9us : f32[4]\n"
+      "}\n";
+  Loaded loaded = load(text);
+  ASSERT_TRUE(loaded.model) << loaded.errors;
+  const ir::Placement& placement = loaded.model->placement;
+  EXPECT_EQ(placement.partitions.at(0).instance, "host[1]");
+  EXPECT_EQ(placement.partitions.at(0).inputs.at(0).format, ir::Format("host[1]"));
+  EXPECT_EQ(placement.conversions.at(1).to, ir::kHostPlain);
+  EXPECT_EQ(loaded.printed(), text);
+}
+
+TEST(Placed, TheFirstHostHasOneSpelling) {
+  Loaded loaded = load(
+      "model @m(%x: f32[4]) -> (%y: f32[4]) {\n"
+      "  %y = partition @p0 on onednn(host[0]) cost 1us (%x) -> (host[0]) {\n"
+      "    %y = Relu(%x) : f32[4]\n"
+      "  }\n"
+      "}\n");
+  ASSERT_TRUE(loaded.model) << loaded.errors;
+  EXPECT_EQ(loaded.model->placement.partitions.at(0).instance, "host");
+  EXPECT_NE(loaded.printed().find("onednn(host) "), std::string::npos) << loaded.printed();
+  EXPECT_NE(loaded.printed().find("-> (host) {"), std::string::npos) << loaded.printed();
+}
+
 TEST(Placed, StoragesPrintAsThemselves) {
   const char* const text =
       "model @m(%x: f32[1, 3, 8, 8]) -> (%y: f32[1, 3, 8, 8]) {\n"

@@ -53,7 +53,11 @@ TEST_F(RulesRobust, DamagedFiles) {
       "channels\"\n"
       "  format x: NHWC, y: as x\n  cost macs / (512 * lanes) * 1 ns\n  lower \"conv\"(x, w, b, act)\n"
       "  test ok \"%c = Conv(%x, %w)\" with x: f32[1, 8, 1, 1], w: f32[1, 8, 1, 1] -> {%c}\n }\n"
-      " partition { join any limit depth 8, taps yes launch 2 us cost launch + sum(rules) }\n}\n";
+      " partition { join any limit depth 8, taps yes launch 2 us cost launch + sum(rules) }\n}\n"
+      "switch lan { }\ncluster lab {\n host count 2 { memory 8 GiB devices npu 4 link lan bandwidth 1 GB/s }\n"
+      " host { link lan bandwidth 1 GB/s link ring bandwidth 2 GB/s }\n"
+      " host { link ring bandwidth 2 GB/s link tree(2) bandwidth 1 GB/s }\n host { link tree(2) bandwidth 1 GB/s "
+      "}\n}\n";
   ASSERT_TRUE(build(good)) << diags.render();
   std::mt19937 random(7);
   auto pick = [&random](size_t below) { return static_cast<size_t>(random() % below); };
@@ -76,6 +80,8 @@ TEST_F(RulesRobust, DamagedFiles) {
     EXPECT_EQ(ast.has_value(), !found.has_errors()) << text;
     ir::RuleSet rules;
     bool ok = ast && sema::build_rules(*ast, own, file, rules, found);
+    EXPECT_EQ(ok, !found.has_errors()) << text << found.render();
+    if (ok) ok = sema::check_rule_set(rules, found);
     EXPECT_EQ(ok, !found.has_errors()) << text << found.render();
   }
 }

@@ -234,6 +234,10 @@ TEST(OpErrors, AxesAndConstants) {
   EXPECT_SAYS(n.infer("Reshape", {x, n.ints({-1, -1})}), "more than one dimension is -1");
   EXPECT_SAYS(n.infer("Reshape", {x, n.ints({kHuge, 4})}), "too large");
   EXPECT_SAYS(n.infer("Reshape", {x, n.ints({2, 3})}), "has 24 elements");
+  const ValueId many = n.ints(std::vector<int64_t>(129, 1));
+  for (const char* op : {"Reshape", "Expand", "Tile", "Unsqueeze"})
+    EXPECT_SAYS(n.infer(op, {x, many}), "a list of 129 elements, at most 128 are possible");
+  EXPECT_SAYS(n.infer("Split", {n.input({129}), many}, {{"axis", integer(0)}}, 129), "f32[1] f32[1]");
   EXPECT_SAYS(n.infer("Squeeze", {x, n.ints({0})}), "is not 1");
   EXPECT_SAYS(n.infer("Unsqueeze", {x, n.ints({5})}), "axis 5 is out of range");
   EXPECT_SAYS(n.infer("Concat", {x, n.input({2, 3, 5})}, {{"axis", integer(0)}}), "differ in more than axis 0");

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters: what a file declares, and what it means for the devices of all files.
+//
+//     host count 2 { devices npu 2 }  host { devices npu 1 }    =>    device npu: count 5, at hosts 0, 0, 1, 1, 2
+#pragma once
+
+#include "compiler/ir/rule_set.h"
+#include "compiler/support/diagnostic.h"
+#include "compiler/syntax/rules_ast.h"
+
+namespace collage::sema {
+
+bool build_cluster(const syntax::ClusterAst& ast, ir::Cluster* cluster, support::Diagnostics& diags);
+
+/// Gives devices their counts and hosts. What no host names stands at the first, as it is declared.
+bool place_devices(ir::RuleSet& rules, support::Diagnostics& diags);
+
+}  // namespace collage::sema
