@@ -23,6 +23,7 @@
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/pointwise.h"
+#include "runtime/core/element.h"
 #include "runtime/core/text.h"
 
 namespace collage::passes {
@@ -244,11 +245,7 @@ void fuse_keras_form(GraphEdit& edit, NodeId id) {
 
 bool is_splat_of(const GraphEdit& edit, ValueId id, double wanted) {
   if (!edit.value(id).is_constant()) return false;
-  const Tensor& data = edit.value(id).constant->data;
-  for (int64_t i = 0; i < data.count(); ++i) {
-    if (runtime::element_as_double(data.view(), i) != wanted) return false;
-  }
-  return true;
+  return all_elements(edit.value(id).constant->data, [wanted](double element) { return element == wanted; });
 }
 
 /// Numbers of channels, as [channels, 1, …], which stand beside [n, channels, …].

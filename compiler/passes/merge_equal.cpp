@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,10 +28,19 @@ using ir::ValueId;
 std::string sample_of(const ir::Value& value) {
   constexpr size_t kParts = 8, kPart = 32;
   const ir::Tensor& data = value.constant->data;
-  const auto* bytes = reinterpret_cast<const char*>(data.data());
+  const size_t width = size_of(data.dtype());
   std::string sample = to_string(value.type);
-  if (data.bytes() <= kParts * kPart) return sample.append(bytes, data.bytes());
-  for (size_t i = 0; i < kParts; ++i) sample.append(bytes + (data.bytes() - kPart) / (kParts - 1) * i, kPart);
+  const auto add = [&](int64_t first, size_t bytes) {
+    alignas(runtime::kTensorAlignment) std::array<std::byte, kParts * kPart> part{};
+    data.read(first, {part.data(), bytes});
+    sample.append(reinterpret_cast<const char*>(part.data()), bytes);
+  };
+  if (data.bytes() <= kParts * kPart) {
+    add(0, data.bytes());
+  } else {
+    const int64_t step = (data.count() - static_cast<int64_t>(kPart / width)) / static_cast<int64_t>(kParts - 1);
+    for (size_t i = 0; i < kParts; ++i) add(step * static_cast<int64_t>(i), kPart);
+  }
   return sample;
 }
 
@@ -47,8 +56,7 @@ class EqualValues {
       if (!value.is_constant() || value.is_output) continue;
       std::vector<ValueId>& alike = constants[sample_of(value)];
       const auto equal = std::find_if(alike.begin(), alike.end(), [&](ValueId other) {
-        return std::memcmp(graph.value(other).constant->data.data(), value.constant->data.data(),
-                           value.constant->data.bytes()) == 0;
+        return identical(graph.value(other).constant->data, value.constant->data);
       });
       if (equal != alike.end()) {
         same_[id.slot()] = *equal;

@@ -17,6 +17,7 @@
 #include "compiler/ir/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
+#include "runtime/core/element.h"
 
 namespace collage::passes {
 namespace {
@@ -37,12 +38,9 @@ bool is_one_of(std::string_view op, const std::string_view (&names)[n]) {
 /// All elements of the constant are this number; -0 is not 0.
 bool is_all(const GraphEdit& edit, ValueId id, double wanted) {
   if (!id.is_valid() || !edit.value(id).is_constant()) return false;
-  const Tensor& data = edit.value(id).constant->data;
-  for (int64_t i = 0; i < data.count(); ++i) {
-    const double element = runtime::element_as_double(data.view(), i);
-    if (element != wanted || std::signbit(element) != std::signbit(wanted)) return false;
-  }
-  return true;
+  return all_elements(edit.value(id).constant->data, [wanted](double element) {
+    return element == wanted && std::signbit(element) == std::signbit(wanted);
+  });
 }
 
 /// The other operand of the operator's neutral element.

@@ -42,18 +42,30 @@ std::vector<int> Machine::of_copy(const std::string& from, const std::string& to
   };
   hold_queue(from, " out");
   hold_queue(to, " in");
-  const auto route = routes_.find(std::pair(std::min(from, to), std::max(from, to)));
-  std::vector<LinkHop> hops = {{from, to}};
-  if (route != routes_.end()) hops = from < to ? route->second : reversed(route->second);
-  for (const LinkHop& hop : hops) held.push_back(index(resource_of(hop)));
+  for (const LinkHop& hop : route(from, to)) held.push_back(index(resource_of(hop), &hop));
   std::sort(held.begin(), held.end());
   held.erase(std::unique(held.begin(), held.end()), held.end());
   return held;
 }
 
-int Machine::index(const std::string& name) {
+std::vector<LinkHop> Machine::route(const std::string& from, const std::string& to) {
+  const auto& [first, last] = std::minmax(from, to);
+  auto known = routes_.find(std::pair(first, last));
+  if (known == routes_.end()) {
+    std::vector<LinkHop> found;
+    if (find_route_) found = find_route_(first, last);
+    if (found.empty()) return {LinkHop{from, to}};
+    known = routes_.emplace(std::pair(first, last), std::move(found)).first;
+  }
+  return from < to ? known->second : reversed(known->second);
+}
+
+int Machine::index(const std::string& name, const LinkHop* link) {
   const auto [known, is_new] = index_.emplace(name, static_cast<int>(names_.size()));
-  if (is_new) names_.push_back(name);
+  if (is_new) {
+    names_.push_back(name);
+    links_.push_back(link == nullptr ? std::nullopt : std::optional(*link));
+  }
   return known->second;
 }
 

@@ -11,7 +11,9 @@
 // that have a link in common follow each other, and others run side by side. The host's thread only starts a copy.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +31,13 @@ struct LinkHop {
 
 class Machine {
  public:
-  Machine() { index("host"); }
+  /// The links that a copy passes, in the order from `from` to `to`. Empty: none is known, and the two ends are taken
+  /// for those of one link.
+  using RouteFinder = std::function<std::vector<LinkHop>(const std::string& from, const std::string& to)>;
+
+  Machine() : Machine(RouteFinder()) {}
+  /// `find_route` is asked once for two spaces that a copy joins, unless their route was added. It works both ways.
+  explicit Machine(RouteFinder find_route) : find_route_(std::move(find_route)) { index("host"); }
 
   void add_device(const std::string& space, bool has_copy_queue);
   /// Both ways. Of two links between the same spaces the first counts.
@@ -46,14 +54,22 @@ class Machine {
   }
 
   const std::vector<std::string>& names() const { return names_; }
+  /// The link that a resource is, of those that copies have asked for: with the ends of the first of them. Null for a queue.
+  const LinkHop* link(int resource) const {
+    const std::optional<LinkHop>& link = links_[static_cast<size_t>(resource)];
+    return link ? &*link : nullptr;
+  }
 
  private:
-  int index(const std::string& name);
+  int index(const std::string& name, const LinkHop* link = nullptr);
+  std::vector<LinkHop> route(const std::string& from, const std::string& to);
 
+  RouteFinder find_route_;  ///< may be empty
   std::vector<std::string> names_;
+  std::vector<std::optional<LinkHop>> links_;  ///< by resource
   std::map<std::string, int> index_;
   std::map<std::string, bool> has_copy_queue_;  ///< by space of a device
-  /// By the two ends, the smaller first, and in the order from there.
+  /// That are known, by the two ends, the smaller first, and in the order from there.
   std::map<std::pair<std::string, std::string>, std::vector<LinkHop>> routes_;
 };
 

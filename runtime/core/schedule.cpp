@@ -60,6 +60,34 @@ std::vector<int> list_order(const std::vector<Task>& tasks) {
   return order;
 }
 
+/// The tasks of each stage of a pipeline: one that waits for a task on another resource belongs to a later stage.
+std::vector<std::vector<int>> tasks_of_stages(const std::vector<Task>& tasks) {
+  std::vector<int> stage(tasks.size());
+  std::vector<std::vector<int>> of_stage(1);
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    for (int before : tasks[t].after) {
+      const bool in_turn = tasks[at(before)].resources == tasks[t].resources;
+      stage[t] = std::max(stage[t], stage[at(before)] + (in_turn ? 0 : 1));
+    }
+    if (of_stage.size() <= at(stage[t])) of_stage.resize(at(stage[t]) + 1);
+    of_stage[at(stage[t])].push_back(static_cast<int>(t));
+  }
+  return of_stage;
+}
+
+/// Those that no other waits for.
+std::vector<int> last_tasks(const std::vector<Task>& tasks) {
+  std::vector<bool> is_last(tasks.size(), true);
+  for (const Task& task : tasks) {
+    for (int before : task.after) is_last[at(before)] = false;
+  }
+  std::vector<int> last;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    if (is_last[t]) last.push_back(static_cast<int>(t));
+  }
+  return last;
+}
+
 }  // namespace
 
 const Slot& Timeline::add(const Task& task) {
@@ -120,19 +148,42 @@ std::vector<Task> reordered(const std::vector<Task>& tasks, const std::vector<in
   return result;
 }
 
+Stream run_stream(const std::vector<Task>& tasks, int inputs, int in_flight) {
+  const std::vector<std::vector<int>> of_stage = tasks_of_stages(tasks);
+  Stream stream{{}, static_cast<int>(of_stage.size())};
+  // Where fewer are in flight than there are stages, the next begin when as many have ended.
+  const int together = in_flight > 0 ? std::min(in_flight, stream.stages) : stream.stages;
+  const auto first_round = [&](int input) { return input / together * stream.stages + input % together; };
+  const std::vector<int> last = last_tasks(tasks);
+  Timeline timeline;
+  std::vector<std::vector<int>> placed(at(inputs), std::vector<int>(tasks.size(), -1));
+  const auto issue = [&](int t, int input) {
+    Task task{tasks[at(t)].length, tasks[at(t)].resources, {}};
+    for (int before : tasks[at(t)].after) task.after.push_back(placed[at(input)][at(before)]);
+    if (in_flight > 0 && input >= in_flight && task.after.empty()) {
+      for (int before : last) task.after.push_back(placed[at(input - in_flight)][at(before)]);
+    }
+    placed[at(input)][at(t)] = static_cast<int>(timeline.slots().size());
+    timeline.add(task);
+  };
+  int oldest = 0;  // whose last stage is to be issued
+  for (int round = 0; oldest < inputs; ++round) {
+    for (int input = oldest; input < inputs && first_round(input) <= round; ++input) {
+      for (int t : of_stage[at(round - first_round(input))]) issue(t, input);
+    }
+    if (first_round(oldest) + stream.stages - 1 == round) ++oldest;
+  }
+  for (const std::vector<int>& of_input : placed) {
+    std::vector<Slot>& slots = stream.slots.emplace_back();
+    for (int index : of_input) slots.push_back(timeline.slots()[at(index)]);
+  }
+  return stream;
+}
+
 Duration stream_period(const std::vector<Task>& tasks) {
   constexpr int kRounds = 64;  // simulated; the first half is warm-up
-  std::vector<int> stage(tasks.size());
-  int stages = 1;
-  for (size_t t = 0; t < tasks.size(); ++t) {
-    for (int before : tasks[t].after) {
-      const bool in_turn = tasks[at(before)].resources == tasks[t].resources;
-      stage[t] = std::max(stage[t], stage[at(before)] + (in_turn ? 0 : 1));
-    }
-    stages = std::max(stages, stage[t] + 1);
-  }
-  std::vector<std::vector<int>> of_stage(static_cast<size_t>(stages));
-  for (size_t t = 0; t < tasks.size(); ++t) of_stage[at(stage[t])].push_back(static_cast<int>(t));
+  const std::vector<std::vector<int>> of_stage = tasks_of_stages(tasks);
+  const auto stages = static_cast<int>(of_stage.size());
   // Only the rounds in which all stages are full count.
   const int inputs = stages + kRounds;
   Timeline timeline;

@@ -57,10 +57,19 @@ std::vector<int> good_order(const std::vector<Task>& tasks);
 /// The tasks in that order; `after` is renumbered.
 std::vector<Task> reordered(const std::vector<Task>& tasks, const std::vector<int>& order);
 
-/// Time per input where inputs follow each other without end, each by the tasks given. Commands are issued like a
-/// pipeline: a task that waits for one on another resource belongs to the next stage, and a round issues stage s of
-/// input k-s for all s. Where every task has one resource this is the greatest busy time; a task that needs several at
-/// once can take more.
+/// Inputs that follow each other, each by the same tasks.
+struct Stream {
+  std::vector<std::vector<Slot>> slots{};  ///< by input, by task
+  int stages = 1;                          ///< as many inputs as it takes to keep all resources at work
+};
+
+/// Runs so many inputs, of which at most `in_flight` are begun and not finished at any time; 0: any number. Commands are
+/// issued like a pipeline: a task that waits for one on another resource belongs to the next stage, and a round issues
+/// stage s of input k-s for all s.
+Stream run_stream(const std::vector<Task>& tasks, int inputs, int in_flight = 0);
+
+/// Time per input where inputs follow each other without end, as `run_stream` issues them. Where every task has one
+/// resource this is the greatest busy time; a task that needs several at once can take more.
 Duration stream_period(const std::vector<Task>& tasks);
 
 }  // namespace collage::runtime

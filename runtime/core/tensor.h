@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense row-major tensors in host memory: `Tensor` owns (copies share), `TensorView` points.
+// Dense row-major tensors in host memory: `Tensor` owns (copies share), `TensorView` points. The elements of a tensor that
+// has an ElementSource are made when their address is first asked for; all copies then share them.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "runtime/core/dtype.h"
+#include "runtime/core/element_source.h"
 #include "runtime/core/shape.h"
 
 namespace collage::runtime {
@@ -41,13 +43,22 @@ class Tensor {
         shape_(std::move(shape)),
         storage_(std::const_pointer_cast<std::byte>(std::move(elements))),
         is_mapped_(true) {}
+  /// Elements that `source` makes once they are needed.
+  Tensor(DType dtype, Shape shape, std::shared_ptr<const ElementSource> source);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   int64_t count() const { return element_count(shape_); }
   size_t bytes() const { return static_cast<size_t>(count()) * size_of(dtype_); }
-  std::byte* data() const { return storage_.get(); }
-  bool is_empty_handle() const { return storage_ == nullptr; }
+  /// Makes elements that are not made yet, once, whichever thread asks first. Throws std::bad_alloc where there is no
+  /// memory for them.
+  std::byte* data() const { return late_ == nullptr ? storage_.get() : made(); }
+  bool is_empty_handle() const { return storage_ == nullptr && late_ == nullptr; }
+  /// False where the elements are not in memory, and `data` would make them.
+  bool is_made() const;
+  /// Writes the elements from the index `first` on, as many as `to` has the bytes of. Of elements that are not made it
+  /// makes these alone.
+  void read(int64_t first, std::span<std::byte> to) const;
 
   template <typename T>
   std::span<T> as() const {
@@ -65,13 +76,18 @@ class Tensor {
   void release_pages() const;
 
  private:
+  struct Late;
+  friend bool identical(const Tensor& a, const Tensor& b);
+  std::byte* made() const;
+
   DType dtype_ = DType::F32;
   Shape shape_;
   std::shared_ptr<std::byte> storage_;
-  bool is_mapped_ = false;  ///< from a file, and not written
+  std::shared_ptr<Late> late_;  ///< instead of `storage_`
+  bool is_mapped_ = false;      ///< from a file, and not written
 };
 
-/// Same dtype, shape and bits.
+/// Same dtype, shape and bits. Makes no elements but a few at a time.
 bool identical(const Tensor& a, const Tensor& b);
 
 /// Element `i` as a double, whatever the dtype.

@@ -47,6 +47,48 @@ TEST(Schedule, ATaskHoldsAllItsResources) {
   EXPECT_EQ(busy_times({task(2, {0, 1}), task(3, {1, 2})}), (std::vector<Duration>{ps(2), ps(5), ps(3)}));
 }
 
+/// Copy in, work, copy out on one link: a pipeline of three stages.
+std::vector<Task> three_stages() {
+  return {task(4, {0}), task(10, {1}, {0}), task(3, {0}, {1})};
+}
+
+TEST(Schedule, AStreamFillsItsStages) {
+  const Stream stream = run_stream(three_stages(), 4);
+  EXPECT_EQ(stream.stages, 3);
+  ASSERT_EQ(stream.slots.size(), 4U);
+  EXPECT_EQ(stream.slots[0], (std::vector<Slot>{{ps(0), ps(4)}, {ps(4), ps(14)}, {ps(14), ps(17)}}));
+  EXPECT_EQ(stream.slots[1], (std::vector<Slot>{{ps(4), ps(8)}, {ps(14), ps(24)}, {ps(24), ps(27)}}));
+  EXPECT_EQ(stream.slots[3], (std::vector<Slot>{{ps(27), ps(31)}, {ps(34), ps(44)}, {ps(44), ps(47)}}));
+  // As much as the middle stage can: one in 10.
+  EXPECT_EQ(stream_period(three_stages()), ps(10));
+}
+
+TEST(Schedule, RequestsBeyondThoseInFlightWait) {
+  const Stream one = run_stream(three_stages(), 3, 1);
+  EXPECT_EQ(one.slots[2], (std::vector<Slot>{{ps(34), ps(38)}, {ps(38), ps(48)}, {ps(48), ps(51)}}));
+  const Stream two = run_stream(three_stages(), 4, 2);
+  EXPECT_EQ(two.slots[2].front().start, ps(27));  // the first pair has ended
+  EXPECT_EQ(two.slots[3].back().finish, ps(54));
+  // As many as there are stages, and more, change nothing.
+  for (int in_flight : {3, 7})
+    EXPECT_EQ(run_stream(three_stages(), 6, in_flight).slots, run_stream(three_stages(), 6).slots);
+}
+
+TEST(Schedule, AMachineKnowsWhichOfItsResourcesAreLinks) {
+  Machine machine;
+  machine.add_device("npu[0]", true);
+  machine.add_route("npu[0]", "host", {{"npu[0]", "pcie", true}, {"pcie", "host", false}});
+  int links = 0;
+  for (int resource : machine.of_copy("host", "npu[0]")) {
+    const LinkHop* link = machine.link(resource);
+    if (link == nullptr) continue;
+    ++links;
+    EXPECT_TRUE(link->from == "pcie" || link->to == "pcie");
+  }
+  EXPECT_EQ(links, 2);
+  EXPECT_EQ(machine.link(machine.of_work("npu[0]").front()), nullptr);
+}
+
 TEST(Schedule, SaturatesInsteadOfOverflowing) {
   Task endless{Duration::max(), {0}, {}};
   EXPECT_EQ(makespan({endless, endless}), Duration::max());
@@ -152,6 +194,28 @@ TEST(Schedule, CopiesOverASwitchShareItsPorts) {
   EXPECT_FALSE(apart(peers, machine.of_copy("npu[2]", "npu[1]")));
   const auto back = machine.of_copy("npu[1]", "npu[2]");
   EXPECT_FALSE(apart(back, to_first) && apart(back, machine.of_copy("npu[0]", "npu[2]"))) << "a way reversed";
+}
+
+TEST(Schedule, AMachineAsksForARouteOnceAndNumbersItAsIfItHadBeenAdded) {
+  std::vector<std::string> asked;
+  Machine finds([&](const std::string& from, const std::string& to) {
+    asked.push_back(from + " " + to);
+    if (to == "npu[2]") return std::vector<LinkHop>();
+    return std::vector<LinkHop>{{from, "pcie", true}, {"pcie", to, true}};
+  });
+  Machine knows;
+  for (Machine* machine : {&finds, &knows}) {
+    for (const char* device : {"npu[0]", "npu[1]", "npu[2]"}) machine->add_device(device, true);
+    machine->add_link("npu[1]", "host", false);
+  }
+  knows.add_route("npu[1]", "npu[0]", {{"npu[1]", "pcie", true}, {"pcie", "npu[0]", true}});
+  EXPECT_TRUE(asked.empty());
+  for (const auto& [from, to] : {std::pair("npu[1]", "npu[0]"), {"host", "npu[1]"}, {"npu[0]", "npu[1]"}}) {
+    EXPECT_EQ(finds.of_copy(from, to), knows.of_copy(from, to)) << from << " " << to;
+  }
+  EXPECT_EQ(asked, std::vector<std::string>{"npu[0] npu[1]"}) << "once for both ways, and not for what was added";
+  EXPECT_EQ(finds.of_copy("npu[2]", "npu[0]"), knows.of_copy("npu[2]", "npu[0]")) << "one link";
+  EXPECT_EQ(finds.names(), knows.names());
 }
 
 /// One input, copied to both devices, two branches, both copied back.
