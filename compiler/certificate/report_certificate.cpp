@@ -14,7 +14,7 @@ std::string bound_text(Cost bound, Cost cost) {
   const std::string text = human(bound);
   if (bound >= cost) return text + ", which is the cost";
   const std::optional<double> part = gap(cost, bound);
-  return part ? fmt::format("{}, gap {:.4g} %", text, 100 * *part) : text;
+  return part ? fmt::format("{}, gap {}", text, place::percent_text(*part, 4)) : text;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/candidates/split_candidates.h"
+#include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/problem/subproblem.h"
 #include "runtime/core/checked_size.h"
 
@@ -240,6 +241,30 @@ std::optional<Solution> solve_limited(const Graph& graph, const BuiltProblem& bu
   return solve(with_memory(built.problem, limits), strategy, own, why);
 }
 
+/// Over very many instances: what was found when the problem was made. Before that, of representatives.
+std::optional<Solution> solve_spread(const BuiltProblem& built, const Strategy& strategy, const SearchOptions& options,
+                                     std::string* why) {
+  const Spread& spread = *built.spread;
+  if (!spread.is_tried) return solve(built.problem, strategy, options, why);
+  if (!is_exact(strategy)) {
+    if (why != nullptr) *why = "over so many instances only `optimal` places";
+    return std::nullopt;
+  }
+  if (!spread.solution) {
+    if (why != nullptr) *why = spread.why;
+    return std::nullopt;
+  }
+  Solution solution = *spread.solution;
+  if (built.problem.unit == solution.cost.unit()) return solution;
+  // Other prices of the same placement, of which nothing is proven.
+  const Verdict verdict = evaluate(built.problem, solution);
+  if (!std::holds_alternative<Cost>(verdict)) return std::nullopt;
+  solution.cost = std::get<Cost>(verdict);
+  solution.bound = built.problem.cost_of(0);
+  solution.optimal = false;
+  return solution;
+}
+
 }  // namespace
 
 Problem with_memory(const Problem& problem, const std::vector<MemoryLimit>& limits) {
@@ -265,6 +290,7 @@ size_t memory_needed(const Graph& graph, const Placement& placement, const std::
 std::optional<Solution> solve_within_memory(const Graph& graph, const BuiltProblem& built,
                                             const std::vector<MemoryLimit>& limits, const Strategy& strategy,
                                             const SearchOptions& options, std::string* why) {
+  if (built.spread) return solve_spread(built, strategy, options, why);
   if (limits.empty()) return solve(built.problem, strategy, options, why);
   if (auto solution = solve_limited(graph, built, limits, strategy, options, why)) return solution;
   return MemoryFitter(graph, built, strategy, options, why).run(limits);

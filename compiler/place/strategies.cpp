@@ -7,6 +7,7 @@
 
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/known/known_solutions.h"
+#include "compiler/place/pipeline/pipeline_start.h"
 #include "compiler/place/problem/subproblem.h"
 #include "runtime/core/text.h"
 
@@ -221,8 +222,9 @@ std::optional<Solution> solve_optimal(const StrategyInput& input) {
     if (simpler) return *simpler;
     const std::vector<std::string> host = {std::string(kHostBackend)};
     simpler.emplace();
-    for (std::optional<Solution>& one : std::vector{solve_single({input.problem, host, input.options, input.why}),
-                                                    solve_greedy(input), solve_eager(input)}) {
+    for (std::optional<Solution>& one :
+         std::vector{solve_single({input.problem, host, input.options, input.why}), solve_greedy(input),
+                     solve_eager(input), pipeline_start(input.problem, input.options, PipelineGoal::Latency)}) {
       if (one) simpler->push_back(std::move(*one));
     }
     return *simpler;

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "compiler/driver/report/conversion_kind.h"
-#include "compiler/driver/report/size_text.h"
 #include "compiler/place/build/to_placement.h"
 #include "compiler/support/check.h"
+#include "compiler/support/size_text.h"
 
 namespace collage::driver {
 namespace {
@@ -70,7 +70,8 @@ std::string over_memory(const ExplainedPlacement& explained, const Alternative& 
   for (const place::MemoryLimit& limit : explained.input.limits) {
     size_t needed = place::memory_needed(explained.input.graph, placement, limit.instance);
     if (needed <= limit.bytes) continue;
-    return fmt::format("{} has {}, needs {}", limit.instance, size_text(limit.bytes), size_text(needed));
+    return fmt::format("{} has {}, needs {}", limit.instance, support::size_text(limit.bytes),
+                       support::size_text(needed));
   }
   return "";
 }
@@ -101,7 +102,7 @@ std::string why_not_best(const ExplainedPlacement& explained) {
   }
   const std::string text = "the placement is not proven to be the best";
   const std::optional<double> part = gap(plan.predicted, plan.bound);
-  return part ? fmt::format("{}: it may cost {:.2g} % too much", text, 100 * *part) : text;
+  return part ? fmt::format("{}: it may cost {} too much", text, place::percent_text(*part)) : text;
 }
 
 bool has_candidate(const place::Problem& problem, NodeId node, const std::string& backend) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/ir/op_def.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::driver {
 
@@ -70,8 +71,11 @@ std::string candidate_text(const ExplainedPlacement& explained, const place::Bui
   std::vector<ir::NodeId> others = candidate.nodes;
   std::erase(others, node);
   std::string company = others.empty() ? "alone" : "with " + node_list(explained.input.graph, others, 3);
-  return fmt::format("{} in {}, {}: {}", human(candidate.cost),
-                     owner.instance == "host" ? owner.backend : owner.instance, company,
+  ir::Partition there;
+  there.backend = owner.backend;
+  there.instance = owner.instance;
+  const bool is_host = runtime::is_host_space(owner.instance);
+  return fmt::format("{} in {}, {}: {}", human(candidate.cost), is_host ? place_text(there) : owner.instance, company,
                      rule_text(explained, built, chosen, node));
 }
 

@@ -256,6 +256,7 @@ class Answerer {
 
   /// A node that is elsewhere only because of a limit: without it the search puts it there.
   void blame_limits_of_choice(NodeId node) {
+    if (explained_.input.built.spread) return;  // it is not searched again
     const place::Problem& problem = explained_.input.built.problem;
     auto any_owner = [&](auto has) {
       return std::any_of(problem.owners.begin(), problem.owners.end(),

@@ -26,7 +26,8 @@ std::vector<BindingLimit> limits_of(const SearchInput& input) {
 }  // namespace
 
 std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& plan) {
-  if (!plan.solution.is_limited || input.objective->is_concurrent()) return {};
+  // A plan over very many instances is not searched again.
+  if (!plan.solution.is_limited || input.objective->is_concurrent() || input.built.spread) return {};
   std::vector<BindingLimit> binding;
   for (BindingLimit& limit : limits_of(input)) {
     LiftedSearch lifted = without_limits(input, {limit.what});

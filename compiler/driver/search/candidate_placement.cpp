@@ -45,15 +45,16 @@ OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered, 
 std::string to_string(const OfferVerdict& verdict, Cost outcome) {
   if (!verdict.why_not.empty()) return fmt::format("{}: cannot be followed: {}", verdict.file, verdict.why_not);
   if (verdict.is_kept && verdict.searched < verdict.predicted) {
-    const auto percent = [&](Cost part) { return 100 * part.value() / verdict.predicted.value(); };
-    return fmt::format("{}: kept the saved placement: the best differs by {:.2g} %, noise is {:.2g} %", verdict.file,
+    const auto percent = [&](Cost part) { return place::percent_text(part.value() / verdict.predicted.value()); };
+    return fmt::format("{}: kept the saved placement: the best differs by {}, noise is {}", verdict.file,
                        percent(verdict.predicted - verdict.searched), percent(verdict.noise));
   }
   if (verdict.is_kept) return fmt::format("{}: kept, nothing was found that costs less", verdict.file);
   const Cost gain = verdict.predicted - outcome;
-  return fmt::format("{}: {} as it is; the search saves {} ({:.2g} %) and keeps {} of its {} partition{}", verdict.file,
-                     human(verdict.predicted), human(gain), 100 * gain.value() / verdict.predicted.value(),
-                     verdict.partitions_kept, verdict.partitions, verdict.partitions == 1 ? "" : "s");
+  return fmt::format("{}: {} as it is; the search saves {} ({}) and keeps {} of its {} partition{}", verdict.file,
+                     human(verdict.predicted), human(gain),
+                     place::percent_text(gain.value() / verdict.predicted.value()), verdict.partitions_kept,
+                     verdict.partitions, verdict.partitions == 1 ? "" : "s");
 }
 
 }  // namespace collage::driver

@@ -129,7 +129,7 @@ std::string to_string(const certificate::CertificateFile& file) {
   if (bound >= cost) return fmt::format("proven: {}, which is the cost", human(bound));
   const std::optional<double> part = gap(cost, bound);
   std::string text = fmt::format("proven: {}", human(bound));
-  if (part) text += fmt::format(", gap {:.2g} %", 100 * *part);
+  if (part) text += ", gap " + place::percent_text(*part);
   if (file.solution.bound > bound) text += fmt::format("; the search claims {}", human(file.solution.bound));
   return text;
 }

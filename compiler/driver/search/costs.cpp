@@ -5,6 +5,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
+#include <utility>
+
+#include "compiler/measure/environment.h"
+#include "compiler/measure/fallback_costs.h"
+#include "compiler/measure/fleet/worker_filter.h"
+#include "compiler/measure/machine_lock.h"
+#include "compiler/measure/postgres/connection.h"
 
 namespace collage::driver {
 namespace {
@@ -29,14 +37,81 @@ std::function<void(const measure::MeasuringProgress&)> progress_to(const WorkLis
   };
 }
 
+constexpr std::string_view kForget = "forget", kEstimate = "estimate";  ///< of `--cost-db-lost`
+
+std::string database_of(const CostRequest& request) {
+  return request.database.value_or(measure::default_cost_database());
+}
+
+bool is_on_server(const CostRequest& request) {
+  return measure::postgres::Connection::is_address(database_of(request));
+}
+
+/// What follows where the server is not there.
+std::string consequence_of(const CostRequest& request) {
+  if (request.when_lost == kEstimate) return "costs that are not known are estimated; so says `--cost-db-lost`";
+  if (request.when_lost == kForget)
+    return "measured costs are forgotten after this run; `--cost-db-lost FILE` keeps them in a file";
+  return fmt::format("costs are kept in {0}; `collagec costs merge {0}` brings them to the server",
+                     measure::shown_database(request.when_lost));
+}
+
+/// What takes the place of a server that is lost.
+std::string fallback_of(const CostRequest& request) {
+  return request.when_lost == kForget || request.when_lost == kEstimate ? ":memory:" : request.when_lost;
+}
+
+/// Null where costs are kept nowhere.
 std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request, support::Diagnostics& diags) {
-  std::string path = request.database.value_or(measure::default_cost_database());
-  if (path.empty()) return nullptr;
-  auto database = measure::CostDatabase::open(path);
+  const std::string name = database_of(request);
+  if (name.empty()) return nullptr;
+  auto database = measure::CostDatabase::open(name);
+  const bool is_server = is_on_server(request);
+  if (database && is_server)
+    return std::make_unique<measure::FallbackCosts>(std::move(*database), fallback_of(request));
   if (database) return std::move(*database);
-  diags.warning_at(Code::CostDatabase, path, "costs cannot be kept there: {}", database.message())
-      .note("measured costs are forgotten after this run; `--cost-db FILE` names another file");
+  diags
+      .warning_at(Code::CostDatabase, measure::shown_database(name), "costs cannot be kept there: {}",
+                  database.message())
+      .note("{}", is_server ? consequence_of(request)
+                            : "measured costs are forgotten after this run; `--cost-db FILE` names another file");
+  if (!is_server || request.when_lost == kForget || request.when_lost == kEstimate) return nullptr;
+  auto other = measure::CostDatabase::open(request.when_lost);
+  if (other) return std::move(*other);
+  diags.warning_at(Code::CostDatabase, measure::shown_database(request.when_lost), "costs cannot be kept there: {}",
+                   other.message());
   return nullptr;
+}
+
+/// The workers of the server that has the database, and whose costs are asked for. False after an error.
+bool open_fleet(const Settings& settings, const std::string& program, Costs* costs,
+                std::optional<measure::TargetMachine>* target, support::Diagnostics& diags) {
+  const std::string& filter = settings.costs.measure_on;
+  const std::string address = database_of(settings.costs), name = measure::shown_database(address);
+  const bool has_server = dynamic_cast<measure::FallbackCosts*>(costs->database.get()) != nullptr;
+  if (!has_server) {
+    return filter.empty() ||
+           diags.error_at(Code::BadOption, "--measure-on",
+                          "workers are asked over a server with costs: `--cost-db postgresql://…` names it");
+  }
+  const measure::TargetMachine here{measure::describe_machine(), measure::describe_build(program)};
+  auto fleet = measure::fleet::Fleet::open({.address = address, .target = here});
+  if (!fleet) {
+    if (!filter.empty()) return diags.error_at(Code::CostDatabase, name, "{}", fleet.message());
+    diags.warning_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
+    return true;
+  }
+  costs->fleet = std::move(*fleet);
+  if (filter.empty()) return true;
+  const auto parsed = measure::fleet::WorkerFilter::parse(filter);
+  if (!parsed) return diags.error_at(Code::BadOption, "--measure-on", "{}", parsed.message());
+  const auto workers = costs->fleet->workers();
+  if (!workers) return diags.error_at(Code::CostDatabase, name, "{}", workers.message());
+  const auto found = measure::fleet::target_of(*workers, *parsed, here.build);
+  if (!found) return diags.error_at(Code::BadOption, "--measure-on", "`{}`: {}", filter, found.message());
+  costs->fleet->set_target(*found);
+  *target = *found;
+  return true;
 }
 
 /// The measuring process reads the same rules as this one.
@@ -77,32 +152,46 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   if (listener.progress) measuring.progress = progress_to(listener);
   Costs costs;
   costs.database = open_database(settings.costs, diags);
+  measuring.estimates_when_lost = settings.costs.when_lost == kEstimate;
+  if (costs.database == nullptr && is_on_server(settings.costs) && measuring.estimates_when_lost) return {};
   measuring.database = costs.database.get();
   if (costs.database != nullptr) measuring.lock_file = costs.database->lock_file();
+  if (is_on_server(settings.costs)) measuring.lock_file = measure::machine_lock_file();
+  if (!open_fleet(settings, measuring.worker.program, &costs, &measuring.target, diags)) return {};
+  measuring.fleet = costs.fleet.get();
   costs.source = std::make_unique<measure::MeasuredCosts>(std::move(measuring), active);
   return costs;
 }
 
 void warn_of_unkept(const Settings& settings, measure::CostDatabase* database, support::Diagnostics& diags) {
-  const std::string why = database == nullptr ? "" : database->take_unkept();
-  if (why.empty()) return;
-  diags
-      .warning_at(Code::CostDatabase, settings.costs.database.value_or(measure::default_cost_database()),
-                  "not all that was measured could be kept: {}", why)
-      .note("it is measured again the next time");
+  if (database == nullptr) return;
+  const std::string name = measure::shown_database(database_of(settings.costs));
+  if (const std::string why = database->take_lost(); !why.empty())
+    diags.warning_at(Code::CostDatabase, name, "the server is lost: {}", why)
+        .note("{}", consequence_of(settings.costs));
+  if (const std::string why = database->take_unkept(); !why.empty())
+    diags.warning_at(Code::CostDatabase, name, "not all that was measured could be kept: {}", why)
+        .note("it is measured again the next time");
+}
+
+void warn_of_fleet(const Settings& settings, measure::fleet::Fleet* fleet, support::Diagnostics& diags) {
+  if (fleet == nullptr) return;
+  for (const std::string& warning : fleet->take_warnings())
+    diags.warning_at(Code::CostDatabase, measure::shown_database(database_of(settings.costs)), "{}", warning);
 }
 
 void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags) {
-  const std::string path = settings.costs.database.value_or(measure::default_cost_database());
+  const std::string name = measure::shown_database(database_of(settings.costs));
   for (const std::string& row : rows) {
-    diags.warning_at(Code::CostDatabase, path, "cost {}", row)
+    diags.warning_at(Code::CostDatabase, name, "cost {}", row)
         .note("it is measured again; `collagec costs list` shows all rows");
   }
 }
 
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy) {
-  if (stats.measured + stats.from_cache + stats.answered == 0) return "";
+  if (stats.measured + stats.from_cache + stats.answered + stats.by_workers == 0) return "";
   std::string text = fmt::format("{} measured, {} from cache", stats.measured, stats.from_cache);
+  if (stats.by_workers > 0) text += fmt::format(", {} by workers", stats.by_workers);
   if (stats.answered > 0) text += fmt::format(", {} by programs", stats.answered);
   if (lazy.not_needed > 0) text += fmt::format(", {} not needed", lazy.not_needed);
   constexpr double kLeastShown = 0.0005;

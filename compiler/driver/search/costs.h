@@ -18,19 +18,24 @@ namespace collage::driver {
 /// Empty where costs are estimated.
 struct Costs {
   std::unique_ptr<measure::CostDatabase> database;
+  std::unique_ptr<measure::fleet::Fleet> fleet;  ///< on the same server; null: none
   std::unique_ptr<measure::MeasuredCosts> source;
 };
 
 /// Costs are measured where the settings say so, or leave the choice and an active rule file says `cost measured`.
 /// Without a database (none is wanted, or there is no home to keep one in) they are forgotten after this compilation. A
-/// database that cannot be used, or a measuring process that does not exist, is a warning. `rules`: the paths that
+/// database that cannot be used, or a measuring process that does not exist, is a warning. With a server, its workers are
+/// asked (measure/fleet/). Costs of another machine, `--measure-on`, are an error without such a worker. `rules`: the paths that
 /// `active` were read from; `cache`: of compiled code, for the measuring process; null: none. The listener lives as
 /// long as the costs.
 Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
                  const support::FileCache* cache, const WorkListener& listener, support::Diagnostics& diags);
 
-/// Warns where costs could not be kept.
+/// Warns where costs could not be kept, and once of a server that was lost.
 void warn_of_unkept(const Settings& settings, measure::CostDatabase* database, support::Diagnostics& diags);
+
+/// Warns of what the fleet says.
+void warn_of_fleet(const Settings& settings, measure::fleet::Fleet* fleet, support::Diagnostics& diags);
 
 /// Warns of rows of the database that do not count: `ID: why`.
 void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags);

@@ -8,14 +8,17 @@
 
 #include "compiler/driver/input/written_partitions.h"
 #include "compiler/driver/search/lift_limits.h"
+#include "compiler/driver/search/memory_text.h"
 #include "compiler/place/build/coalesce.h"
 #include "compiler/place/build/priced.h"
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/pipeline/pipeline_start.h"
 #include "compiler/place/schedule/parallel_search.h"
 #include "compiler/place/schedule/work_schedule.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/support/check.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::driver {
 namespace {
@@ -110,7 +113,7 @@ std::string progress_text(const place::SearchProgress& now) {
   if (now.cost == Cost::max()) return "no placement yet";
   const std::string text = fmt::format("{}, bound {}", human(now.cost), human(now.bound));
   const std::optional<double> part = gap(now.cost, now.bound);
-  return part ? fmt::format("{}, gap {:.2g} %", text, 100 * *part) : text;
+  return part ? fmt::format("{}, gap {}", text, place::percent_text(*part)) : text;
 }
 
 /// The cost of a plan that must be valid.
@@ -173,6 +176,7 @@ std::vector<place::Solution> simpler_solutions(const SearchInput& input, const p
 /// Looks for a plan that is better with overlap, where the strategy searches at all. Gives the proven bound.
 Cost improve(const SearchInput& input, const place::Strategy& strategy, place::Solution* solution) {
   if (!place::is_exact(strategy)) return {};
+  if (input.built.spread) return input.built.spread->bound;  // it was cut for this objective
   const place::Problem limited = place::with_memory(input.built.problem, input.limits);
   const auto fits = [&](const place::Solution& other) {
     if (input.options.excess) return input.options.excess(other).empty();
@@ -181,8 +185,14 @@ Cost improve(const SearchInput& input, const place::Strategy& strategy, place::S
       return place::memory_needed(input.graph, placement, limit.instance) <= limit.bytes;
     });
   };
+  std::vector<place::Solution> others = simpler_solutions(input, strategy);
+  if (input.built.has_cluster && input.objective->is_stream) {
+    std::optional<place::Solution> pipeline =
+        place::pipeline_start(limited, input.options, place::PipelineGoal::Stream);
+    if (pipeline) others.push_back(std::move(*pipeline));
+  }
   place::ParallelResult found = place::search_parallel(limited, input.machine, *input.objective->schedule, *solution,
-                                                       simpler_solutions(input, strategy), input.options, fits);
+                                                       others, input.options, fits);
   // Written down, ties between steps may fall differently: what was there before stays where that is better.
   const auto value = [&](const place::Solution& one) {
     return objective_value(input, placement_of(input, input.built, one));
@@ -243,11 +253,11 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
   return plan;
 }
 
-/// Devices whose memory the plan exceeds.
+/// Devices, and hosts of a cluster, whose memory the plan exceeds.
 std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Placement& placement) {
   const bool is_on_host = std::all_of(placement.partitions.begin(), placement.partitions.end(),
                                       [](const ir::Partition& partition) { return partition.instance == "host"; });
-  if (is_on_host || input.limits.empty() || input.targets == nullptr) return {};
+  if (input.limits.empty() || input.targets == nullptr || (is_on_host && !input.targets->is_cluster())) return {};
   std::vector<plan::DeviceMemory> devices = plan::count_device_memory(input.graph, placement, *input.targets);
   std::erase_if(devices, [](const plan::DeviceMemory& device) { return !device.is_exceeded(); });
   return devices;
@@ -282,7 +292,7 @@ std::set<std::string> neighbours(const ir::Placement& placement, const std::stri
     if (conversion.from.space == instance) spaces.insert(conversion.to.space);
     if (conversion.to.space == instance) spaces.insert(conversion.from.space);
   }
-  spaces.erase("host");
+  std::erase_if(spaces, [](const std::string& space) { return runtime::is_host_space(space); });
   spaces.erase(instance);
   return spaces;
 }
@@ -303,10 +313,10 @@ void lower_limits(const ir::Placement& placement, const std::vector<plan::Device
   }
 }
 
-/// Leaves the host alone, and what pins keep elsewhere.
+/// Leaves hosts alone, and what pins keep elsewhere.
 void take_all_memory(const place::Problem& problem, std::vector<place::MemoryLimit>* limits) {
   for (const place::Owner& owner : problem.owners) {
-    if (owner.instance != "host") limit_of(owner.instance, *limits).bytes = 0;
+    if (!runtime::is_host_space(owner.instance)) limit_of(owner.instance, *limits).bytes = 0;
   }
 }
 
@@ -350,7 +360,7 @@ std::optional<FoundPlacement> find_fitting(const SearchInput& asked, const place
     }
     plan->seconds = std::max(seconds, plan->solution.seconds);
     *fits_at_once = attempt == 0;
-    if (too_large.empty()) return plan;
+    if (too_large.empty() || built.spread) return plan;
     lower_limits(plan->placement, too_large, attempt, &input.limits);
     if (attempt + 2 == kAttempts) take_all_memory(built.problem, &input.limits);
   }
@@ -381,10 +391,20 @@ void take_better_baseline(const SearchInput& input, FoundPlacement* plan) {
 std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy,
                                              std::string* why) {
   why->clear();
+  // No search can make up for what all memories together lack.
+  if (has_limited_host(input)) *why = shortage_text(input);
+  if (!why->empty()) return std::nullopt;
   bool fits_at_once = true;
   std::optional<FoundPlacement> plan = find_fitting(input, strategy, why, &fits_at_once);
-  if (!plan && why->empty()) *why = why_none(input, strategy);
   if (plan && !fits_at_once && place::is_exact(strategy)) take_better_baseline(input, &*plan);
+  if (plan && has_limited_host(input)) {
+    const std::vector<plan::DeviceMemory> too_large = exceeded(input, plan->placement);
+    if (!too_large.empty()) {
+      plan.reset();
+      *why = memory_text(input, too_large);
+    }
+  }
+  if (!plan && why->empty()) *why = why_none(input, strategy);
   return plan;
 }
 

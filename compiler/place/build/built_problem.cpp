@@ -34,6 +34,16 @@ void BuiltProblem::add_candidate(Candidate candidate, CandidateOrigin origin) {
   origins_.push_back(std::move(origin));
 }
 
+void BuiltProblem::rename_spread(const Table<CandidateId, CandidateId>& renamed) {
+  if (!spread || !spread->solution) return;
+  for (CandidateId& chosen : spread->solution->chosen) chosen = renamed[chosen];
+  const bool is_whole = std::all_of(spread->solution->chosen.begin(), spread->solution->chosen.end(),
+                                    [](CandidateId chosen) { return chosen.is_valid(); });
+  if (is_whole) return;
+  spread->solution.reset();
+  spread->why = "over so many instances nothing but the placement itself is searched";
+}
+
 ProblemValueId problem_value(const BuiltProblem& built, ValueId value) {
   auto at = std::lower_bound(built.values.begin(), built.values.end(), value);
   COLLAGE_CHECK(at != built.values.end() && *at == value, "value {} is a constant", value.index);

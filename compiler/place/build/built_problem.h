@@ -2,6 +2,7 @@
 // A placement problem that knows where its candidates come from.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,14 @@ struct LazyStats {
   double could_save = 0;  ///< of the plan's cost: what those could that were not measured, at their bounds
 };
 
+/// How a problem of very many instances was solved where it was made (spread.h).
+struct Spread {
+  std::optional<Solution> solution;  ///< nothing yet, or `why` there is none
+  std::string why;
+  Cost bound;             ///< of the value of the objective, over all instances: proven
+  bool is_tried = false;  ///< before, candidates are those of representatives, without limits of memory
+};
+
 /// Candidates come and go by `add_candidate` and `keep_if` alone, so that each has its origin.
 class BuiltProblem {
  public:
@@ -45,6 +54,8 @@ class BuiltProblem {
   Table<ProblemValueId, ir::ValueId> values;     ///< ascending
   Table<BackendId, BackendCandidates> backends;  ///< of the active backends: matches, refusals, growth
   LazyStats lazy;
+  bool has_cluster = false;      ///< hosts have memory that counts
+  std::optional<Spread> spread;  ///< nothing: candidates are listed for all instances
 
   /// Its `rule` becomes the names of the origin's rules.
   void add_candidate(Candidate candidate, CandidateOrigin origin);
@@ -53,8 +64,10 @@ class BuiltProblem {
   template <typename Keep>
   void keep_if(Keep keep) {
     CandidateId kept = 0;
+    Table<CandidateId, CandidateId> renamed(origins_.size());
     for (CandidateId c : origins_.ids()) {
       if (!keep(c)) continue;
+      renamed[c] = kept;
       if (kept != c) {
         problem.candidates[kept] = std::move(problem.candidates[c]);
         origins_[kept] = std::move(origins_[c]);
@@ -63,6 +76,7 @@ class BuiltProblem {
     }
     problem.candidates.resize(kept.slot());
     origins_.resize(kept.slot());
+    rename_spread(renamed);
   }
 
   IdRange<CandidateId> candidate_ids() const { return origins_.ids(); }
@@ -70,6 +84,9 @@ class BuiltProblem {
   CandidateOrigin& origin(CandidateId candidate) { return origins_[candidate]; }
 
  private:
+  /// The solution of many instances goes with its candidates.
+  void rename_spread(const Table<CandidateId, CandidateId>& renamed);
+
   Table<CandidateId, CandidateOrigin> origins_;
 };
 

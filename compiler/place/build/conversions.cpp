@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/place/build/conversions.h"
 
-#include "compiler/place/formats/format_graph.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::place {
 
-void add_conversions(ProblemBuilder& builder) {
-  const FormatGraph conversions(builder.backends);
-  Problem& problem = builder.built.problem;
+void add_conversions(const ir::Graph& graph, const FormatGraph& conversions, BuiltProblem* built) {
+  Problem& problem = built->problem;
   Table<ProblemValueId, FormatGraph::Forms> forms(problem.values.size());
   for (const Candidate& candidate : problem.candidates) {
     for (const auto* list : {&candidate.reads, &candidate.writes}) {
@@ -15,6 +14,7 @@ void add_conversions(ProblemBuilder& builder) {
         const ir::Format& format = problem.formats[item.format];
         FormatGraph::Forms& own = forms[item.value];
         own.spaces.insert(format.space);
+        if (const int host = conversions.host_of(format.space); host != 0) own.spaces.insert(runtime::host_space(host));
         own.layouts.insert(format.layout);
         own.storages.insert(format.storage);
         if (list == &candidate.writes) own.written.insert(format.storage);
@@ -22,8 +22,7 @@ void add_conversions(ProblemBuilder& builder) {
     }
   }
   for (ProblemValueId v : problem.values.ids()) {
-    problem.values[v].conversions =
-        conversions.edges(builder.graph.value(builder.built.values[v]).type, forms[v], &problem.formats);
+    problem.values[v].conversions = conversions.edges(graph.value(built->values[v]).type, forms[v], &problem.formats);
   }
 }
 

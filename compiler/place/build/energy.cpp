@@ -7,6 +7,7 @@
 
 #include "compiler/place/formats/format_graph.h"
 #include "compiler/support/check.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::place {
 namespace {
@@ -51,11 +52,12 @@ class Energies {
   Cost of_candidate(const Candidate& candidate, const CandidateOrigin& origin) {
     if (std::optional<double> joules = by_rules(origin)) return Cost::joules(*joules);
     const Owner& owner = built_.problem.owners[candidate.owner];
-    const double devices = static_cast<double>(std::max<size_t>(1, owner.members.size()));
-    if (owner.instance != "host") return at_power(devices * of_space(owner.instance), candidate.cost);
+    const double instances = static_cast<double>(std::max<size_t>(1, owner.members.size()));
+    const std::string first = ir::instances_of(owner.instance).front();
+    if (!runtime::is_host_space(first)) return at_power(instances * of_space(first), candidate.cost);
     const ActiveBackend* active = find(owner.backend);
-    return at_power(active != nullptr && active->backend->power ? *active->backend->power : of_space("host"),
-                    candidate.cost);
+    const double watts = active != nullptr && active->backend->power ? *active->backend->power : of_space(first);
+    return at_power(instances * watts, candidate.cost);
   }
 
   std::optional<double> by_rules(const CandidateOrigin& origin) {
@@ -81,7 +83,7 @@ class Energies {
 
   /// Watts.
   double of_space(const std::string& space) {
-    if (space == "host") {
+    if (runtime::is_host_space(space)) {
       const ActiveBackend* host = find(kHostBackend);
       return host != nullptr && host->backend->power ? *host->backend->power : kHostWatts;
     }

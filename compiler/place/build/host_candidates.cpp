@@ -6,6 +6,7 @@
 
 #include "compiler/place/build/owners.h"
 #include "compiler/place/candidates/host_cost.h"
+#include "compiler/place/formats/format_graph.h"
 
 namespace collage::place {
 namespace {
@@ -14,8 +15,9 @@ using ir::NodeId;
 using ir::ValueId;
 
 /// One candidate with these nodes (ascending, convex).
-void add_on_host(const std::vector<NodeId>& nodes, ProblemBuilder& builder) {
-  const FormatId plain = builder.built.problem.host_plain;
+void add_on_host(const std::vector<NodeId>& nodes, OwnerId host, ProblemBuilder& builder) {
+  const ir::Format lies(builder.built.problem.owners[host].instance);
+  const FormatId plain = intern_format(lies, &builder.built.problem.formats);
   Candidate added;
   added.nodes = nodes;
   const Duration estimate = host_cost(builder.graph, nodes, builder.options.has_code);
@@ -26,7 +28,7 @@ void add_on_host(const std::vector<NodeId>& nodes, ProblemBuilder& builder) {
   for (ValueId value : ir::boundary_outputs(builder.graph, nodes)) {
     added.writes.push_back({problem_value(builder.built, value), plain});
   }
-  added.owner = kImplicitHost;
+  added.owner = host;
   CandidateOrigin origin;
   origin.measured = origin.unmeasured = true;
   origin.estimate = estimate;
@@ -36,17 +38,22 @@ void add_on_host(const std::vector<NodeId>& nodes, ProblemBuilder& builder) {
 }  // namespace
 
 void add_host_singles(ProblemBuilder& builder) {
-  std::set<NodeId> covered;
+  std::set<std::pair<std::string, NodeId>> covered;  // on a host
+  std::set<NodeId> fixed;
   const BuiltProblem& built = builder.built;
   for (CandidateId c : built.candidate_ids()) {
     const Candidate& candidate = built.problem.candidates[c];
     const Owner& owner = builder.owner_of(candidate);
     bool on_host = owner.backend == kHostBackend && !owner.max_partitions && owner.conflicts.empty();
-    if (on_host && candidate.nodes.size() == 1) covered.insert(candidate.nodes.front());
-    if (built.origin(c).fixed.is_valid()) covered.insert(candidate.nodes.begin(), candidate.nodes.end());
+    if (on_host && candidate.nodes.size() == 1) covered.emplace(owner.instance, candidate.nodes.front());
+    if (built.origin(c).fixed.is_valid()) fixed.insert(candidate.nodes.begin(), candidate.nodes.end());
   }
-  for (NodeId node : builder.graph.node_ids()) {
-    if (!covered.contains(node)) add_on_host({node}, builder);
+  for (OwnerId host : implicit_hosts(built.problem)) {
+    const std::string instance = built.problem.owners[host].instance;
+    for (NodeId node : builder.graph.node_ids()) {
+      const bool is_covered = fixed.contains(node) || covered.contains({instance, node});
+      if (!is_covered && builder.is_offered({node}, host)) add_on_host({node}, host, builder);
+    }
   }
 }
 
@@ -54,10 +61,14 @@ void add_together_on_host(ProblemBuilder& builder) {
   for (const Constraint& constraint : builder.options.constraints) {
     if (constraint.kind != Constraint::Kind::Together || !is_convex(builder.graph, constraint.nodes)) continue;
     const Table<CandidateId, Candidate>& candidates = builder.built.problem.candidates;
-    bool exists = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-      return candidate.nodes == constraint.nodes && builder.owner_of(candidate).backend == kHostBackend;
-    });
-    if (!exists) add_on_host(constraint.nodes, builder);
+    for (OwnerId host : implicit_hosts(builder.built.problem)) {
+      const std::string instance = builder.built.problem.owners[host].instance;
+      bool exists = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+        const Owner& owner = builder.owner_of(candidate);
+        return candidate.nodes == constraint.nodes && owner.backend == kHostBackend && owner.instance == instance;
+      });
+      if (!exists && builder.is_offered(constraint.nodes, host)) add_on_host(constraint.nodes, host, builder);
+    }
   }
 }
 

@@ -6,6 +6,12 @@
 namespace collage::place {
 namespace {
 
+/// The members are instances of the device, or hosts of the cluster.
+bool are_of_device(const Owner& group, const std::string& device, const Problem& problem) {
+  const std::string& last = problem.owners[group.members.back()].instance;
+  return last.substr(0, last.find('[')) == device;
+}
+
 /// Where a candidate can run: each instance, or each group of as many instances of its device as it has parts.
 std::vector<OwnerId> owners_of(const BackendCandidate& candidate, const Problem& problem, IdRange<OwnerId> instances) {
   if (!candidate.split) return {instances.begin(), instances.end()};
@@ -14,7 +20,7 @@ std::vector<OwnerId> owners_of(const BackendCandidate& candidate, const Problem&
   for (OwnerId o : IdRange<OwnerId>(instances.last_plus_one(), problem.owners.next_id())) {
     const Owner& group = problem.owners[o];
     bool fits = group.backend == backend && group.members.size() == candidate.split->parts.size() &&
-                group.instance.starts_with(candidate.split->device + "[");
+                are_of_device(group, candidate.split->device, problem);
     if (fits) owners.push_back(o);
   }
   return owners;
@@ -33,6 +39,7 @@ void add_candidate(BackendId backend, BackendCandidateId id, IdRange<OwnerId> in
   origin.measured = candidate.measured;
   if (candidate.split) origin.part_matches = candidate.split->part_matches;
   for (OwnerId owner : owners_of(candidate, problem, instances)) {
+    if (!builder.is_offered(candidate.members.nodes, owner)) continue;
     const Owner& described = problem.owners[owner];
     const std::string space = ir::boundary_space(described.instance);
     Candidate added;

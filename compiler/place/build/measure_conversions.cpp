@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "compiler/ir/layout_change.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::place {
 
@@ -17,7 +18,7 @@ HostChanges host_changes(const ir::Graph& graph, const BuiltProblem& built) {
     for (size_t e = 0; e < edges.size(); ++e) {
       const ir::Format& from = built.problem.formats[edges[e].from];
       const ir::Format& to = built.problem.formats[edges[e].to];
-      if (from.space != "host" || to.space != "host" || from.storage || to.storage) continue;
+      if (from.space != to.space || !runtime::is_host_space(from.space) || from.storage || to.storage) continue;
       changes[{type.dtype, type.shape, from.layout, to.layout}].push_back({v, e});
     }
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "runtime/core/checked_size.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::place {
 namespace {
@@ -19,13 +20,18 @@ int64_t device_bytes(size_t bytes) {
   return static_cast<int64_t>(runtime::align_up(std::max<size_t>(1, bytes), runtime::kTensorAlignment));
 }
 
-/// Of each value, in the smallest format in which it lies on a device: never more than it takes there, so that what the
-/// search proves holds. solve.h counts each format as it is.
+/// The memory of one host has no limit; those of a cluster may.
+bool is_counted(const BuiltProblem& built, const Candidate& candidate) {
+  return built.has_cluster || !runtime::is_host_space(built.problem.owners[candidate.owner].instance);
+}
+
+/// Of each value, in the smallest format in which it lies where memory counts: never more than it takes there, so that
+/// what the search proves holds. solve.h counts each format as it is.
 Table<ProblemValueId, int64_t> least_device_bytes(const Graph& graph, const BuiltProblem& built) {
   const Problem& problem = built.problem;
   Table<ProblemValueId, std::optional<size_t>> least(problem.values.size());
   for (const Candidate& candidate : problem.candidates) {
-    if (problem.owners[candidate.owner].instance == "host") continue;
+    if (!is_counted(built, candidate)) continue;
     for (const auto* list : {&candidate.reads, &candidate.writes}) {
       for (const ValueFormat& item : *list) {
         const ir::TensorType& type = graph.value(built.values[item.value]).type;
@@ -67,7 +73,7 @@ void add_memory(const Graph& graph, BuiltProblem* built) {
   for (Candidate& candidate : problem.candidates) {
     candidate.constants.clear();
     // What is split has constants of its own: its shares.
-    if (problem.owners[candidate.owner].instance == "host" || candidate.split) continue;
+    if (!is_counted(*built, candidate) || candidate.split) continue;
     for (NodeId node : candidate.nodes) {
       const std::vector<ConstantId>& own = constants_of[node];
       candidate.constants.insert(candidate.constants.end(), own.begin(), own.end());

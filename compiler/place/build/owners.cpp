@@ -4,13 +4,14 @@
 #include <algorithm>
 
 #include "compiler/place/candidates/split_candidates.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::place {
 namespace {
 
-/// Which owners are not in one plan. The implicit host conflicts with nobody.
+/// Which owners are not in one plan. The implicit hosts conflict with nobody.
 void add_conflicts(const ActiveBackends& backends, Problem* problem) {
-  const IdRange<OwnerId> declared(support::advance(kImplicitHost, 1), problem->owners.next_id());
+  const IdRange<OwnerId> declared(implicit_hosts(*problem).last_plus_one(), problem->owners.next_id());
   for (const ActiveBackend& active : backends) {
     for (const std::string& enemy : active.backend->conflicts) {
       for (OwnerId a : declared) {
@@ -31,8 +32,11 @@ void add_conflicts(const ActiveBackends& backends, Problem* problem) {
 
 }  // namespace
 
-void add_owners(const ActiveBackends& backends, Problem* problem) {
-  problem->owners.push_back({std::string(kHostBackend), "host", std::nullopt, {}});
+void add_owners(const ActiveBackends& backends, const ir::Cluster* cluster, Problem* problem) {
+  const int hosts = cluster == nullptr ? 1 : cluster->host_count();
+  for (int host = 0; host < hosts; ++host) {
+    problem->owners.push_back({std::string(kHostBackend), runtime::host_space(host), std::nullopt, {}});
+  }
   for (const ActiveBackend& active : backends) {
     const OwnerId first = problem->owners.next_id();
     const std::vector<std::string> instances = active.backend->instances();
@@ -51,10 +55,19 @@ void add_owners(const ActiveBackends& backends, Problem* problem) {
   add_conflicts(backends, problem);
 }
 
+IdRange<OwnerId> implicit_hosts(const Problem& problem) {
+  OwnerId end = kImplicitHost;
+  // A rule file's own `host` comes after the implicit ones, and begins at the first host again.
+  while (problem.owners.holds(end) && problem.owners[end].backend == kHostBackend &&
+         problem.owners[end].instance == runtime::host_space(end.index)) {
+    end = support::advance(end, 1);
+  }
+  return {kImplicitHost, end};
+}
+
 IdRange<OwnerId> instance_owners(const Problem& problem, const ir::Backend& backend) {
-  // A rule file's own `host` comes after the implicit one.
-  const auto at = std::find_if(problem.owners.begin() + kImplicitHost.index + 1, problem.owners.end(),
-                               [&](const Owner& owner) { return owner.backend == backend.name; });
+  const auto at = std::find_if(problem.owners.begin() + implicit_hosts(problem).last_plus_one().index,
+                               problem.owners.end(), [&](const Owner& owner) { return owner.backend == backend.name; });
   const OwnerId first(at - problem.owners.begin());
   return {first, support::advance(first, std::ssize(backend.instances()))};
 }

@@ -6,12 +6,15 @@
 
 namespace collage::place {
 
-/// Owner of what the implicit host rule runs.
+/// Owner of what the implicit host rule runs on the first host. Those of the other hosts of a cluster come after it.
 inline constexpr OwnerId kImplicitHost = 0;
 
-/// Adds the implicit host, and each backend's instances and groups of them. Owners of one backend are neighbours, the
-/// groups after the instances.
-void add_owners(const ActiveBackends& backends, Problem* problem);
+/// Adds the implicit hosts, and each backend's instances and groups of them. Owners of one backend are neighbours, the
+/// groups after the instances. Without a cluster (null) there is one host.
+void add_owners(const ActiveBackends& backends, const ir::Cluster* cluster, Problem* problem);
+
+/// Owners of the implicit host rule, by number of their hosts.
+IdRange<OwnerId> implicit_hosts(const Problem& problem);
 
 /// The instances of a backend, without the groups of them.
 IdRange<OwnerId> instance_owners(const Problem& problem, const ir::Backend& backend);

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/place/build/owners.h"
 #include "compiler/place/build/why_not.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::place {
 namespace {
@@ -65,12 +67,15 @@ class Pinner {
     std::set<OwnerId> owners;
     const auto& all = built_.problem.owners;
     std::string instance = text_of(pin);
+    const bool has_cluster = implicit_hosts(built_.problem).size() > 1;
+    if (has_cluster && runtime::host_number(instance) == 0) instance = runtime::host_space(0);
     for (OwnerId o : all.ids()) {
       const std::string& where = all[o].instance;
       bool is_device =
           pin.instance < 0 ? where == pin.device || where.substr(0, where.find('[')) == pin.device : where == instance;
       if (is_device) owners.insert(o);
-      if (all[o].backend != pin.device) continue;
+      // Hosts of a cluster have their names.
+      if (all[o].backend != pin.device || (has_cluster && pin.instance >= 0 && pin.device == kHostBackend)) continue;
       // Instances of a backend count from its first owner.
       OwnerId first = o;
       while (first > 0 && all[support::advance(first, -1)].backend == pin.device) first = support::advance(first, -1);

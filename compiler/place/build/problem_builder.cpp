@@ -17,7 +17,6 @@
 #include "compiler/place/build/user_constraints.h"
 #include "compiler/place/build/values.h"
 #include "compiler/place/build/written_partitions.h"
-#include "compiler/place/formats/format_graph.h"
 
 namespace collage::place {
 
@@ -28,7 +27,8 @@ ProblemBuilder::ProblemBuilder(const ir::Graph& graph, const ir::RuleSet& regist
       backends(backends),
       options(options),
       diags(diags),
-      layouts(layouts_in_play(backends)) {
+      layouts(layouts_in_play(backends)),
+      conversions(backends, registered) {
   built.problem.node_count = graph.node_count();
   built.problem.host_plain = intern_format(ir::kHostPlain, &built.problem.formats);
 }
@@ -40,7 +40,12 @@ std::optional<BuiltProblem> ProblemBuilder::run() {
 
 bool ProblemBuilder::add_all_candidates() {
   add_values(graph, &built);
-  add_owners(backends, &built.problem);
+  add_owners(backends, registered.cluster.get(), &built.problem);
+  built.has_cluster = registered.cluster != nullptr;
+  if (are_too_many(built.problem)) {
+    representatives_.emplace(graph, built.problem, options.constraints);
+    built.spread.emplace();
+  }
   for (BackendId backend : backends.ids()) add_backend(backend, *this);
   add_host_singles(*this);
   add_together_on_host(*this);
@@ -66,7 +71,7 @@ bool ProblemBuilder::complete() {
 
 void ProblemBuilder::convert() {
   find_isolated_matches(&built.problem);
-  add_conversions(*this);
+  add_conversions(graph, conversions, &built);
   add_memory(graph, &built);
 }
 

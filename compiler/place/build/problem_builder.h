@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "compiler/place/build/build_problem.h"
+#include "compiler/place/build/representatives.h"
+#include "compiler/place/formats/format_graph.h"
 
 namespace collage::place {
 
@@ -17,8 +19,9 @@ class ProblemBuilder {
   const ActiveBackends& backends;
   const BuildOptions& options;
   support::Diagnostics& diags;
-  const LayoutTable layouts;  ///< of all active backends
-  BuiltProblem built;         ///< under construction
+  const LayoutTable layouts;      ///< of all active backends
+  const FormatGraph conversions;  ///< over their links
+  BuiltProblem built;             ///< under construction
 
   ProblemBuilder(const ir::Graph& graph, const ir::RuleSet& registered, const ActiveBackends& backends,
                  const BuildOptions& options, support::Diagnostics& diags);
@@ -28,6 +31,10 @@ class ProblemBuilder {
 
   bool measures() const { return options.costs != nullptr; }
   const Owner& owner_of(const Candidate& candidate) const { return built.problem.owners[candidate.owner]; }
+  /// Whether the problem lists candidates of these nodes for an owner: of many equal instances it does for one.
+  bool is_offered(const std::vector<NodeId>& nodes, OwnerId owner) const {
+    return !representatives_ || representatives_->are_offered(nodes, owner);
+  }
   /// Puts values with layouts into a space.
   std::vector<ValueFormat> with_space(const std::vector<ValueLayout>& list, const std::string& space);
 
@@ -40,6 +47,8 @@ class ProblemBuilder {
  private:
   bool add_all_candidates();
   bool measure();
+
+  std::optional<Representatives> representatives_;  ///< nothing: all instances have candidates
 };
 
 }  // namespace collage::place

@@ -58,6 +58,10 @@ std::string reason(const Problem& problem, const Candidate& candidate, const std
 
 void leave_out_splits(const std::vector<MemoryLimit>& limits, std::string_view objection, BuiltProblem* built) {
   const Problem& problem = built->problem;
+  if (std::none_of(problem.candidates.begin(), problem.candidates.end(),
+                   [](const Candidate& candidate) { return candidate.split.has_value(); })) {
+    return;
+  }
   std::set<std::string> tight;
   for (const MemoryLimit& limit : limits) {
     if (std::cmp_greater(most_bytes(problem, limit.instance), limit.bytes)) tight.insert(limit.instance);

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/place/build/owners.h"
 #include "compiler/place/build/problem_builder.h"
 #include "compiler/place/build/why_not.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::place {
 namespace {
@@ -90,23 +92,32 @@ class Constrainer {
   /// The owners of the backend of that name, or else of the device.
   std::set<OwnerId> owners_of(const Constraint& constraint) const {
     const Table<OwnerId, Owner>& all = built_.problem.owners;
-    const std::string index = constraint.instance < 0 ? "" : fmt::format("[{}]", constraint.instance);
     std::set<OwnerId> of_backend, of_device;
     for (OwnerId o : all.ids()) {
       // A split candidate runs on no single instance; it runs on one that is forbidden.
       bool is_group = !all[o].members.empty() && constraint.instance >= 0;
-      if (is_group ? constraint.kind == Constraint::Kind::Place || !has_member(all[o], index)
-                   : !all[o].instance.ends_with(index))
+      if (is_group ? constraint.kind == Constraint::Kind::Place || !has_member(all[o], constraint.instance)
+                   : !has_index(all[o].instance, constraint.instance))
         continue;
       if (all[o].backend == constraint.target) of_backend.insert(o);
       if (all[o].instance.substr(0, all[o].instance.find('[')) == constraint.target) of_device.insert(o);
     }
-    return of_backend.empty() ? of_device : of_backend;
+    // `host` is a backend, `host[1]` all that runs in that memory.
+    const bool is_memory = has_cluster() && constraint.instance >= 0 && constraint.target == kHostBackend;
+    return of_backend.empty() || is_memory ? of_device : of_backend;
   }
 
-  bool has_member(const Owner& group, const std::string& index) const {
+  bool has_cluster() const { return implicit_hosts(built_.problem).size() > 1; }
+
+  /// -1: any.
+  bool has_index(const std::string& instance, int index) const {
+    if (index < 0 || instance.ends_with(fmt::format("[{}]", index))) return true;
+    return index == 0 && has_cluster() && instance == runtime::host_space(0);
+  }
+
+  bool has_member(const Owner& group, int index) const {
     return std::any_of(group.members.begin(), group.members.end(),
-                       [&](OwnerId member) { return built_.problem.owners[member].instance.ends_with(index); });
+                       [&](OwnerId member) { return has_index(built_.problem.owners[member].instance, index); });
   }
 
   /// One that the constraint names, if there is such a one.

@@ -339,16 +339,19 @@ class WrittenPartitions {
   bool add_on_host(const Partition& partition, PartitionId id) {
     UnitUnion members;
     members.nodes = partition.nodes;
+    const IdRange<OwnerId> hosts = implicit_hosts(built_.problem);
+    const OwnerId host = *std::find_if(
+        hosts.begin(), hosts.end(), [&](OwnerId o) { return built_.problem.owners[o].instance == partition.instance; });
     for (ValueId value : ir::boundary_inputs(graph_, partition.nodes)) members.reads.push_back({value, 0});
     for (ValueId value : ir::boundary_outputs(graph_, partition.nodes)) members.writes.push_back({value, 0});
     std::sort(members.reads.begin(), members.reads.end());
-    if (!formats_fit(partition, members, "host")) return false;
+    if (!formats_fit(partition, members, partition.instance)) return false;
     bool is_written = partition.cost > Duration();
     Duration cost = is_written ? partition.cost : host_cost(graph_, partition.nodes, builder_.options.has_code);
     CandidateOrigin origin;
     origin.fixed = id;
     origin.measured = builder_.measures() && !is_written;
-    push(partition, members, {"host", kImplicitHost, cost}, std::move(origin));
+    push(partition, members, {partition.instance, host, cost}, std::move(origin));
     return true;
   }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/place/formats/format_graph.h"
 #include "runtime/core/checked_size.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::place {
 namespace {
@@ -30,6 +31,17 @@ std::vector<int> sizes_of(int count) {
 const ir::DeviceDecl* find_device(const ir::Backend& backend, const std::string& name) {
   auto at = std::find_if(backend.devices.begin(), backend.devices.end(), [&](const auto& d) { return d.name == name; });
   return at == backend.devices.end() ? nullptr : &*at;
+}
+
+/// How many instances of a device, or hosts, a match may be split over; 0 where there is no such device.
+int split_instances(const ir::Backend& backend, const std::string& device) {
+  if (const ir::DeviceDecl* declared = find_device(backend, device)) return declared->count;
+  const bool is_host = device == runtime::host_space(0) && backend.devices.empty() && backend.cluster != nullptr;
+  return is_host ? backend.cluster->host_count() : 0;
+}
+
+std::string split_instance(const std::string& device, int index) {
+  return device == runtime::host_space(0) ? runtime::host_space(index) : fmt::format("{}[{}]", device, index);
 }
 
 /// As the arenas count it.
@@ -63,9 +75,8 @@ class SplitFinder {
     const ir::Rule& rule = active_.backend->rules[static_cast<size_t>(match.rule)];
     for (const ir::SplitClause& clause : rule.splits) {
       ir::NodeId node = match.bindings[static_cast<size_t>(clause.capture)].node;
-      const ir::DeviceDecl* device = find_device(*active_.backend, clause.device);
-      if (!node.is_valid() || device == nullptr) continue;
-      for (int count : sizes_of(device->count)) {
+      if (!node.is_valid()) continue;
+      for (int count : sizes_of(split_instances(*active_.backend, clause.device))) {
         SplitCandidate split{{node, clause.axis}, clause.device, {}};
         std::string why;
         std::optional<Duration> cost = price(match, count, &split, &why);
@@ -87,20 +98,31 @@ class SplitFinder {
       *why = cut.why;
       return std::nullopt;
     }
-    if (std::optional<std::string> link = shared_link(split->device, count)) {
+    const bool is_over_hosts = split->device == runtime::host_space(0);
+    const std::optional<std::string> link = is_over_hosts ? std::nullopt : shared_link(split->device, count);
+    if (link) {
       *why = fmt::format("their copies share the link {}", *link);
       return std::nullopt;
     }
-    Duration longest;
-    for (const SplitPart& part : cut.parts) {
-      std::optional<PartChoice> choice = choose(part.graph, match.rule, split->device + "[0]", why);
+    Duration longest, copies, here;
+    for (size_t p = 0; p < cut.parts.size(); ++p) {
+      const ir::Graph& part = cut.parts[p].graph;
+      const int index = is_over_hosts ? static_cast<int>(p) : 0;  // a device's instances have links that are alike
+      std::optional<PartChoice> choice = choose(part, match.rule, split_instance(split->device, index), why);
       if (!choice) return std::nullopt;
-      longest = std::max(longest, choice->time);
+      if (is_over_hosts && p == 0) {
+        here = choice->work;
+      } else if (is_over_hosts) {
+        copies += choice->copies;
+        longest = std::max(longest, choice->work);
+      } else {
+        longest = std::max(longest, choice->work + choice->copies);
+      }
       split->part_matches.push_back(std::move(choice->match));
-      split->parts.push_back(memory_of(part.graph));
+      split->parts.push_back(memory_of(part));
     }
     HostShare host = host_share(graph_, cut.parts, graph_.value(match.results.front()).type);
-    return host.cut + longest + host.join;
+    return host.cut + std::max(here, copies + longest) + host.join;
   }
 
   /// A link on the ways of several instances to the host: parts would wait for each other there.
@@ -117,8 +139,10 @@ class SplitFinder {
   }
 
   struct PartChoice {
-    Duration time;  ///< from the host and back
+    Duration work;    ///< there, reorders included
+    Duration copies;  ///< from the host and back
     ir::ChosenMatch match;
+    Duration time() const { return work + copies; }
   };
 
   /// The cheapest way in which the rule takes the whole part.
@@ -137,31 +161,38 @@ class SplitFinder {
     for (UnitId u : found.units.ids()) {
       const Unit& unit = found.units[u];
       UnitUnion members{unit.nodes, {u}, unit.reads, unit.writes, unit.cost};
-      std::optional<Duration> time = candidate_cost(part, active_, found, members, why);
+      std::optional<Duration> work = candidate_cost(part, active_, found, members, why);
+      PartChoice choice;
+      bool can_run = work.has_value();
+      if (can_run) choice.work = *work;
       for (const auto* list : {&unit.reads, &unit.writes}) {
-        for (const ValueLayout& item : *list) time = time ? moved(part, item, instance, *time, why) : std::nullopt;
+        for (const ValueLayout& item : *list) can_run = can_run && add_moves(part, item, instance, choice, why);
       }
-      if (!time || (best && best->time <= *time)) continue;
-      best = {*time, match::to_chosen(*active_.backend, found.matches[unit.match])};
+      if (!can_run || (best && best->time() <= choice.time())) continue;
+      choice.match = match::to_chosen(*active_.backend, found.matches[unit.match]);
+      best = std::move(choice);
     }
     return best;
   }
 
-  /// `time` and that of a copy over the link, and a reorder on the device where the layout is not the plain one.
-  std::optional<Duration> moved(const Graph& part, const ValueLayout& item, const std::string& instance, Duration time,
-                                std::string* why) const {
-    size_t bytes = part.value(item.value).type.bytes();
-    std::optional<Duration> copy = links_.copy_cost("host", instance, bytes);
+  /// A copy over the link, and a reorder there where the layout is not the plain one. False: it cannot get there.
+  bool add_moves(const Graph& part, const ValueLayout& item, const std::string& instance, PartChoice& choice,
+                 std::string* why) const {
+    const size_t bytes = part.value(item.value).type.bytes();
+    const bool is_there = instance == runtime::host_space(0);
+    const std::optional<Duration> copy =
+        is_there ? Duration() : links_.copy_cost(runtime::host_space(0), instance, bytes);
     if (!copy) {
       *why = fmt::format("`{}` has no link to the host", instance);
-      return std::nullopt;
+      return false;
     }
     if (layouts_.at(item.layout).storage) {
       *why = fmt::format("parts are not cast, and one is {}", layouts_.name(item.layout));
-      return std::nullopt;
+      return false;
     }
-    if (item.layout != 0) time += FormatGraph::rewrite_cost(instance, 2 * bytes);
-    return time + *copy;
+    if (item.layout != 0) choice.work += FormatGraph::rewrite_cost(instance, 2 * bytes);
+    choice.copies += *copy;
+    return true;
   }
 
   void add(UnitId unit, const Match& match, Duration cost, SplitCandidate split) {
@@ -202,6 +233,13 @@ std::vector<InstanceGroup> split_groups(const ir::Backend& backend) {
       }
     }
     first += device.count;
+  }
+  if (!backend.devices.empty() || split.empty()) return groups;
+  const std::string host = runtime::host_space(0);
+  for (int size : split.contains(host) ? sizes_of(split_instances(backend, host)) : std::vector<int>()) {
+    InstanceGroup group{host, {}};
+    for (int i = 0; i < size; ++i) group.members.emplace_back(int64_t{i});
+    groups.push_back(std::move(group));
   }
   return groups;
 }

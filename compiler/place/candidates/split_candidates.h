@@ -7,6 +7,11 @@
 // see its shapes. Constants are cut when the plan is made. Each instance has a link to the host of its own, so copies
 // of different parts overlap; those of one part follow each other. Cuts that are views cost nothing; a join waits for
 // all instances, which is a step on the host even where nothing is moved.
+//
+// `into devices(host)` is over the hosts of a cluster, the first one among them: operands lie there, and the result is
+// joined there. Its own part needs no copies; copies to the others share its link and count one after another:
+//
+//     cuts  +  max(part here, copies to all others + longest part there + copies from all others)  +  join
 #pragma once
 
 #include <optional>
@@ -27,6 +32,7 @@ struct InstanceGroup {
 };
 
 /// All instances of a device and, where there are more than two, neighbours by two, four, … By device, then by size.
+/// Of hosts, those groups that begin with the first.
 std::vector<InstanceGroup> split_groups(const ir::Backend& backend);
 
 /// What the part of a split partition that runs on this instance needs there; nothing where it has none.

@@ -20,8 +20,61 @@ using EvaluatedParts = Table<EvaluatedPart, CandidateId>;
 using EvaluatedStep = Id<struct EvaluatedStepTag>;
 using EvaluatedSteps = Table<EvaluatedStep, EvaluatedPart>;
 
+/// More wanted formats than this have too many sets.
+constexpr size_t kMostGrown = 12;
+
+/// From a format that is there.
+struct Way {
+  Cost cost;
+  int length = 0;
+  FormatId format;
+
+  friend auto operator<=>(const Way&, const Way&) = default;
+};
+
+/// As plans are written where so many formats are wanted: a way to the nearest one that is missing, again and again.
+Cost nearest_growth(const std::vector<ConversionEdge>& edges, FormatId written, FormatSet missing) {
+  std::map<FormatId, std::vector<const ConversionEdge*>> from;
+  for (const ConversionEdge& edge : edges) from[edge.from].push_back(&edge);
+  std::map<FormatId, Way> best;                    // from what is there
+  std::map<FormatId, const ConversionEdge*> last;  // of that way
+  std::set<Way> open = {{Cost(), 0, written}};
+  best[written] = *open.begin();
+  missing.erase(written);
+  Cost total;
+  while (!open.empty() && !missing.empty()) {
+    const Way way = *open.begin();
+    open.erase(open.begin());
+    if (missing.contains(way.format)) {
+      total += way.cost;
+      for (FormatId at = way.format; last.contains(at);) {
+        const FormatId before = last[at]->from;
+        open.erase(best[at]);
+        best[at] = {Cost(), 0, at};
+        open.insert(best[at]);
+        missing.erase(at);
+        last.erase(at);
+        at = before;
+      }
+      continue;
+    }
+    for (const ConversionEdge* edge : from[way.format]) {
+      if (edge->cost >= Cost::max()) continue;
+      const Way next = {way.cost + edge->cost, way.length + 1, edge->to};
+      const auto known = best.find(edge->to);
+      if (known != best.end() && known->second <= next) continue;
+      if (known != best.end()) open.erase(known->second);
+      best[edge->to] = next;
+      last[edge->to] = edge;
+      open.insert(next);
+    }
+  }
+  return missing.empty() ? total : Cost::max();
+}
+
 /// Cheapest way to grow the set of formats that a value has until it holds all that are wanted: Dijkstra over sets.
 Cost growth_cost(const std::vector<ConversionEdge>& edges, FormatId written, const FormatSet& wanted) {
+  if (wanted.size() > kMostGrown) return nearest_growth(edges, written, wanted);
   std::map<FormatSet, Cost> settled;
   std::set<std::pair<Cost, FormatSet>> queue = {{Cost(), {written}}};
   while (!queue.empty()) {
@@ -130,7 +183,10 @@ std::string broken_memory(const Problem& problem, const EvaluatedParts& chosen, 
     const auto [it, is_new] = limits.emplace(owner.instance, *owner.memory);
     it->second = std::min(it->second, *owner.memory);
   }
+  std::set<std::string> used;  // others hold nothing
+  for (CandidateId c : chosen) used.insert(problem.owners[problem.candidates[c].owner].instance);
   for (const auto& [instance, limit] : limits) {
+    if (!used.contains(instance)) continue;
     const int64_t peak = peak_memory(problem, chosen, order, part_of, instance);
     if (peak > limit) return fmt::format("`{}` needs {} bytes of memory and has {}", instance, peak, limit);
   }
@@ -222,48 +278,51 @@ class Regions {
  private:
   const Candidate& candidate(EvaluatedPart p) const { return problem_.candidates[chosen_[p]]; }
 
-  static FormatSet formats_of(const std::vector<ValueFormat>& list, ProblemValueId value) {
-    FormatSet formats;
-    for (const ValueFormat& item : list) {
-      if (item.value == value) formats.insert(item.format);
-    }
-    return formats;
-  }
-
   /// Every two units agree on what both touch; all hang together by what they exchange.
   std::string check_formats(const std::vector<EvaluatedPart>& members) const {
-    std::set<EvaluatedPart> reached = {members.front()};
-    for (bool grew = true; grew;) {
-      grew = false;
-      for (EvaluatedPart a : members) {
-        for (EvaluatedPart b : members) {
-          if (a == b || !exchange(a, b)) continue;
-          if (reached.contains(a) == reached.contains(b)) continue;
-          reached.insert({a, b});
-          grew = true;
+    std::map<ProblemValueId, FormatSet> all;
+    std::map<ProblemValueId, std::set<EvaluatedPart>> touching;
+    std::map<ValueFormat, std::vector<EvaluatedPart>> writers;
+    for (EvaluatedPart p : members) {
+      for (const auto* list : {&candidate(p).reads, &candidate(p).writes}) {
+        for (const ValueFormat& item : *list) {
+          all[item.value].insert(item.format);
+          touching[item.value].insert(p);
+        }
+      }
+      for (const ValueFormat& write : candidate(p).writes) writers[write].push_back(p);
+    }
+    // Both ways between a unit that writes and one that reads just that.
+    std::map<EvaluatedPart, std::vector<EvaluatedPart>> next;
+    for (EvaluatedPart p : members) {
+      std::map<ProblemValueId, FormatSet> reads;
+      for (const ValueFormat& read : candidate(p).reads) reads[read.value].insert(read.format);
+      for (const auto& [value, formats] : reads) {
+        if (formats.size() > 1) continue;
+        const auto written = writers.find({value, *formats.begin()});
+        if (written == writers.end()) continue;
+        for (EvaluatedPart writer : written->second) {
+          next[p].push_back(writer);
+          next[writer].push_back(p);
         }
       }
     }
-    if (reached.size() != members.size()) return "a region is not connected";
-    for (ProblemValueId v : problem_.values.ids()) {
-      FormatSet all;
-      int touching = 0;
-      for (EvaluatedPart p : members) {
-        FormatSet formats = formats_of(candidate(p).reads, v);
-        formats.merge(formats_of(candidate(p).writes, v));
-        if (!formats.empty()) ++touching;
-        all.merge(formats);
+    std::set<EvaluatedPart> reached = {members.front()};
+    std::vector<EvaluatedPart> open = {members.front()};
+    while (!open.empty()) {
+      const EvaluatedPart p = open.back();
+      open.pop_back();
+      for (EvaluatedPart other : next[p]) {
+        if (reached.insert(other).second) open.push_back(other);
       }
-      if (touching > 1 && all.size() > 1) return fmt::format("a region touches value {} in two formats", v.index);
+    }
+    if (reached.size() != members.size()) return "a region is not connected";
+    for (const auto& [value, parts] : touching) {
+      if (parts.size() > 1 && all[value].size() > 1) {
+        return fmt::format("a region touches value {} in two formats", value.index);
+      }
     }
     return "";
-  }
-
-  /// `a` writes what `b` reads.
-  bool exchange(EvaluatedPart a, EvaluatedPart b) const {
-    return std::any_of(candidate(a).writes.begin(), candidate(a).writes.end(), [&](const ValueFormat& write) {
-      return formats_of(candidate(b).reads, write.value) == FormatSet{write.format};
-    });
   }
 
   const Problem& problem_;

@@ -44,48 +44,80 @@ Twin describe(const Candidate& candidate, const Table<FormatId, FormatId>* swapp
 }  // namespace
 
 InstanceSymmetry::InstanceSymmetry(const Problem& problem) : places_(problem.formats.size()) {
-  using Equals = Table<MemberId, OwnerId>;
-  std::map<std::string, std::vector<Equals>> groups;  // by backend
+  std::vector<std::string> instances;
+  std::map<std::string, std::vector<OwnerId>> owners_at;
+  Table<OwnerId, bool> is_used(problem.owners.size());
+  for (const Candidate& candidate : problem.candidates) is_used[candidate.owner] = true;
   for (OwnerId o : problem.owners.ids()) {
-    if (problem.owners[o].instance == "host") continue;
-    std::vector<Equals>& known = groups[problem.owners[o].backend];
-    const auto at = std::find_if(known.begin(), known.end(),
-                                 [&](const Equals& group) { return are_equal(problem, group.front(), o); });
-    if (at == known.end()) {
-      known.push_back({o});
+    const Owner& owner = problem.owners[o];
+    if (owner.instance == "host" || !owner.members.empty() || !is_used[o]) continue;
+    std::vector<OwnerId>& here = owners_at[owner.instance];
+    if (here.empty()) instances.push_back(owner.instance);
+    here.push_back(o);
+  }
+  std::vector<Table<MemberId, std::string>> groups;
+  for (const std::string& instance : instances) {
+    const auto at = std::find_if(groups.begin(), groups.end(), [&](const Table<MemberId, std::string>& group) {
+      return are_equal(problem, owners_at[group.front()], owners_at[instance]);
+    });
+    if (at == groups.end()) {
+      groups.push_back({instance});
     } else {
-      at->push_back(o);
+      at->push_back(instance);
     }
   }
-  for (const auto& [backend, known] : groups) {
-    for (const Equals& group : known) {
-      if (group.size() > 1) add_group(problem, group);
-    }
+  for (const Table<MemberId, std::string>& group : groups) {
+    if (group.size() > 1) add_group(problem, group);
   }
 }
 
-bool InstanceSymmetry::are_equal(const Problem& problem, OwnerId a, OwnerId b) const {
-  const Owner& x = problem.owners[a];
-  const Owner& y = problem.owners[b];
-  if (x.memory != y.memory || x.joins != y.joins || x.instance == y.instance) return false;
-  const auto conflicts_with = [](const Owner& owner, OwnerId other) {
-    return std::find(owner.conflicts.begin(), owner.conflicts.end(), other) != owner.conflicts.end();
-  };
-  for (OwnerId other : problem.owners.ids()) {
-    if (other != a && other != b && conflicts_with(x, other) != conflicts_with(y, other)) return false;
-    // A third backend on one of the two would tell them apart.
-    const std::string& instance = problem.owners[other].instance;
-    if (other != a && other != b && (instance == x.instance || instance == y.instance)) return false;
+namespace {
+
+bool conflict(const Problem& problem, OwnerId a, OwnerId b) {
+  const std::vector<OwnerId>& enemies = problem.owners[a].conflicts;
+  return std::find(enemies.begin(), enemies.end(), b) != enemies.end();
+}
+
+/// With the owners of two instances in each other's places, they conflict with the same owners.
+bool have_same_conflicts(const Problem& problem, const std::vector<OwnerId>& a, const std::vector<OwnerId>& b) {
+  Table<OwnerId, OwnerId> swapped;
+  for (OwnerId o : problem.owners.ids()) swapped.push_back(o);
+  for (size_t i = 0; i < a.size(); ++i) {
+    swapped[a[i]] = b[i];
+    swapped[b[i]] = a[i];
   }
-  const Table<FormatId, FormatId> swapped = swapped_formats(problem, x.instance, y.instance);
-  std::vector<Twin> mine, theirs;
-  for (const Candidate& candidate : problem.candidates) {
-    if (candidate.owner == a) mine.push_back(describe(candidate, nullptr));
-    if (candidate.owner == b) theirs.push_back(describe(candidate, &swapped));
+  for (OwnerId one : a) {
+    for (OwnerId other : problem.owners.ids()) {
+      if (conflict(problem, one, other) != conflict(problem, swapped[one], swapped[other])) return false;
+    }
   }
-  std::sort(mine.begin(), mine.end());
-  std::sort(theirs.begin(), theirs.end());
-  if (mine != theirs) return false;
+  return true;
+}
+
+}  // namespace
+
+bool InstanceSymmetry::are_equal(const Problem& problem, const std::vector<OwnerId>& a,
+                                 const std::vector<OwnerId>& b) const {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Owner& x = problem.owners[a[i]];
+    const Owner& y = problem.owners[b[i]];
+    if (x.backend != y.backend || x.memory != y.memory || x.joins != y.joins) return false;
+  }
+  if (!have_same_conflicts(problem, a, b)) return false;
+  const std::string& first = problem.owners[a.front()].instance;
+  const std::string& second = problem.owners[b.front()].instance;
+  const Table<FormatId, FormatId> swapped = swapped_formats(problem, first, second);
+  for (size_t i = 0; i < a.size(); ++i) {
+    std::vector<Twin> mine, theirs;
+    for (const Candidate& candidate : problem.candidates) {
+      if (candidate.owner == a[i]) mine.push_back(describe(candidate, nullptr));
+      if (candidate.owner == b[i]) theirs.push_back(describe(candidate, &swapped));
+    }
+    std::sort(mine.begin(), mine.end());
+    std::sort(theirs.begin(), theirs.end());
+    if (mine != theirs) return false;
+  }
   for (const ProblemValue& value : problem.values) {
     using Edge = std::tuple<FormatId, FormatId, Cost>;
     std::vector<Edge> edges, others;
@@ -100,14 +132,14 @@ bool InstanceSymmetry::are_equal(const Problem& problem, OwnerId a, OwnerId b) c
   return true;
 }
 
-void InstanceSymmetry::add_group(const Problem& problem, const Table<MemberId, OwnerId>& owners) {
-  const GroupId group = formats_of_.add(Table<MemberId, Table<KindId, FormatId>>(owners.size()));
-  const std::string& first = problem.owners[owners.front()].instance;
-  for (FormatId f : problem.formats.ids()) {
-    if (problem.formats[f].space != first) continue;
-    for (MemberId i : owners.ids()) {
-      const std::string& instance = problem.owners[owners[i]].instance;
-      const FormatId format = i == 0 ? f : swapped_formats(problem, first, instance)[f];
+void InstanceSymmetry::add_group(const Problem& problem, const Table<MemberId, std::string>& instances) {
+  const GroupId group = formats_of_.add(Table<MemberId, Table<KindId, FormatId>>(instances.size()));
+  const std::string& first = instances.front();
+  for (MemberId i : instances.ids()) {
+    const Table<FormatId, FormatId> swapped = swapped_formats(problem, first, instances[i]);
+    for (FormatId f : problem.formats.ids()) {
+      if (problem.formats[f].space != first) continue;
+      const FormatId format = i == 0 ? f : swapped[f];
       const KindId kind = formats_of_[group][i].add(format);
       if (format.is_valid()) places_[format] = {group, i, kind};
     }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/place/formats/format_graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "runtime/core/host_space.h"
 #include "runtime/core/layout.h"
 
 namespace collage::place {
@@ -27,7 +30,31 @@ FormatId intern_format(const ir::Format& format, Table<FormatId, ir::Format>* fo
   return known == formats->end() ? formats->add(format) : FormatId(known - formats->begin());
 }
 
-FormatGraph::FormatGraph(const ActiveBackends& backends) : topology_(declared_by(backends)) {}
+FormatGraph::FormatGraph(const ActiveBackends& backends) : FormatGraph(backends, ir::Topology(declared_by(backends))) {}
+
+FormatGraph::FormatGraph(const ActiveBackends& backends, const ir::RuleSet& registered)
+    : FormatGraph(backends, backends.empty() ? ir::Topology(registered) : ir::Topology(declared_by(backends))) {}
+
+FormatGraph::FormatGraph(const ActiveBackends& backends, ir::Topology topology) : topology_(std::move(topology)) {
+  for (const ActiveBackend& active : backends) {
+    for (const ir::DeviceDecl& device : active.backend->devices) {
+      for (size_t i = 0; i < device.hosts.size(); ++i) {
+        if (device.hosts[i] != 0) away_.emplace(fmt::format("{}[{}]", device.name, i), device.hosts[i]);
+      }
+    }
+  }
+}
+
+int FormatGraph::host_of(const std::string& space) const {
+  if (const std::optional<int> number = runtime::host_number(space)) return *number;
+  const auto at = away_.find(space);
+  return at == away_.end() ? 0 : at->second;
+}
+
+const ir::Route* FormatGraph::find_route(const std::string& from, const std::string& to) const {
+  const bool are_hosts = runtime::is_host_space(from) && runtime::is_host_space(to);
+  return are_hosts || host_of(from) == host_of(to) ? topology_.find(from, to) : nullptr;
+}
 
 std::optional<Duration> FormatGraph::copy_cost(const std::string& from, const std::string& to, size_t bytes) const {
   const ir::Route* route = find_route(from, to);
@@ -35,7 +62,7 @@ std::optional<Duration> FormatGraph::copy_cost(const std::string& from, const st
 }
 
 Duration FormatGraph::rewrite_cost(const std::string& space, size_t bytes) {
-  double rate = space == "host" ? kHostBytesPerSecond : kDeviceBytesPerSecond;
+  double rate = runtime::is_host_space(space) ? kHostBytesPerSecond : kDeviceBytesPerSecond;
   return Duration::seconds(kRewriteLaunchSeconds + static_cast<double>(bytes) / rate);
 }
 
@@ -52,6 +79,12 @@ std::vector<ConversionEdge> FormatGraph::edges(const ir::TensorType& type, const
     return storage && !forms.written.contains(storage) && runtime::is_lossy(type.dtype, *storage);
   };
   std::vector<ConversionEdge> edges;
+  std::vector<FormatId> ids(here.size());  // in the order in which edges name them
+  const auto id_of = [&](const ir::Format& format) {
+    FormatId& id = ids[static_cast<size_t>(&format - here.data())];
+    if (!id.is_valid()) id = intern_format(format, formats);
+    return id;
+  };
   for (const ir::Format& from : here) {
     for (const ir::Format& to : here) {
       const int changes = (from.space != to.space) + (from.layout != to.layout) + (from.storage != to.storage);
@@ -59,7 +92,9 @@ std::vector<ConversionEdge> FormatGraph::edges(const ir::TensorType& type, const
       const size_t bytes = ir::bytes_in(type, from);
       std::optional<Duration> cost = from.space == to.space ? rewrite_cost(from.space, bytes + ir::bytes_in(type, to))
                                                             : copy_cost(from.space, to.space, bytes);
-      if (cost) edges.push_back({intern_format(from, formats), intern_format(to, formats), Cost::time(*cost)});
+      if (!cost) continue;
+      const FormatId start = id_of(from);
+      edges.push_back({start, id_of(to), Cost::time(*cost)});
     }
   }
   return edges;

@@ -3,6 +3,7 @@
 // formats.
 //
 //     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the route (ir/topology.h)
+//               host <-> host of a cluster                        the same
 //     reorder   between layouts in one space                      launch + bytes read and written / that of the memory
 //     cast      between storages in one space and layout          the same
 //
@@ -13,7 +14,9 @@
 // writes the value in that storage, so that all its readers may get it rounded anyway. Candidates that read or write a
 // lossy storage exist only where it is permitted (format_choices.cpp); so whatever they want can be reached.
 //
-// Devices without a link between them meet through the host: `host` always is one of the spaces.
+// Devices without a link between them meet through the host: `host` always is one of the spaces. In a cluster a device
+// exchanges values with the host at which it stands and with other devices there; what goes further passes the memories
+// of both hosts, which then are among the spaces.
 #pragma once
 
 #include <map>
@@ -34,8 +37,13 @@ using runtime::Storage;
 
 class FormatGraph {
  public:
-  /// Knows the links of the devices of these backends.
+  /// Knows the links of the devices of these backends, and of the hosts of their cluster.
   explicit FormatGraph(const ActiveBackends& backends);
+  /// Knows the hosts of the cluster even where no backend is active.
+  FormatGraph(const ActiveBackends& backends, const ir::RuleSet& registered);
+
+  /// The number of the host that a memory is of, or at which the device stands.
+  int host_of(const std::string& space) const;
 
   /// What occurs for one value. All storages can hold its dtype.
   struct Forms {
@@ -50,15 +58,18 @@ class FormatGraph {
   std::vector<ConversionEdge> edges(const ir::TensorType& type, const Forms& forms,
                                     Table<FormatId, ir::Format>* formats) const;
 
-  /// Nothing where no link or switch joins the two.
+  /// Nothing where no link or switch joins the two, or where they are apart: a device and what another host has.
   std::optional<Duration> copy_cost(const std::string& from, const std::string& to, size_t bytes) const;
   /// `bytes` are those read and those written.
   static Duration rewrite_cost(const std::string& space, size_t bytes);
   /// The way that a copy takes, or null.
-  const ir::Route* find_route(const std::string& from, const std::string& to) const { return topology_.find(from, to); }
+  const ir::Route* find_route(const std::string& from, const std::string& to) const;
 
  private:
+  FormatGraph(const ActiveBackends& backends, ir::Topology topology);
+
   ir::Topology topology_;
+  std::map<std::string, int, std::less<>> away_;  ///< devices that do not stand at the first host
 };
 
 /// `format` in the table, appended where it is new.

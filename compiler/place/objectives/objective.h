@@ -29,6 +29,8 @@ struct Objective {
   const ScheduleValue* schedule = nullptr;  ///< of work that overlaps; null: costs add up
   /// Whether joining partitions afterwards may make the value worse.
   bool keeps_partitions_apart = false;
+  /// Whether inputs follow each other without end.
+  bool is_stream = false;
   /// More about a value, for the summary: `, 120 inputs a second`; null: there is nothing.
   std::string (*remark)(Cost value) = nullptr;
 

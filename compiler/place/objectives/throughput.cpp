@@ -21,6 +21,7 @@ constinit const Objective objective_throughput{
     .name = "throughput",
     .description = "time per input of an endless stream",
     .schedule = &kStreamPeriod,
+    .is_stream = true,
     .remark = &inputs_a_second,
 };
 

@@ -2,6 +2,9 @@
 // What the search adds up and minimizes: a time or an energy, with its unit.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -62,6 +65,14 @@ class Cost {
 inline std::optional<double> gap(Cost cost, Cost bound) {
   if (bound.count() <= 0) return std::nullopt;
   return static_cast<double>((cost - bound).count()) / static_cast<double>(bound.count());
+}
+
+/// A part in percent, with so many digits, and all of those before the point: `1.6 %`, `0.037 %`, `160 %`.
+inline std::string percent_text(double part, int digits = 2) {
+  const double percent = 100 * part;
+  // `g` would write 160 as 1.6e+02.
+  const bool is_long = std::abs(percent) >= std::pow(10.0, digits - 1);
+  return is_long ? fmt::format("{:.0f} %", percent) : fmt::format("{:.{}g} %", percent, digits);
 }
 
 /// `s` or `J`; a cost without a unit counts as a time.

@@ -116,7 +116,7 @@ struct Owner {
   std::string instance;
   std::optional<int> max_partitions;             ///< of the backend, over all its owners that state a limit
   std::vector<OwnerId> conflicts;                ///< owners of backends that may not be in one plan with this one
-  std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: not limited, or the host's
+  std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: no limit
   /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
   /// candidate, joined or not.
   std::optional<Cost> joins = std::nullopt;

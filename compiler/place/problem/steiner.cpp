@@ -8,6 +8,8 @@
 #include "compiler/place/problem/steiner.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 namespace collage::place {
@@ -118,6 +120,50 @@ class SteinerTable {
   std::vector<Origin> origins_;
 };
 
+/// Grows to the nearest wanted format each time. One queue serves for all: distances only fall as the tree grows.
+Arborescence nearest_first(const std::vector<ConversionEdge>& edges, FormatId root,
+                           const std::vector<FormatId>& wanted) {
+  struct Reached {
+    Price price;
+    const ConversionEdge* by = nullptr;  ///< null: in the tree
+  };
+  std::map<FormatId, std::vector<const ConversionEdge*>> out_of;
+  for (const ConversionEdge& edge : edges) out_of[edge.from].push_back(&edge);
+  std::map<FormatId, Reached> reached;
+  std::set<std::pair<Price, FormatId>> queue;
+  const auto set_price = [&](FormatId format, const Price& price, const ConversionEdge* by) {
+    Reached& known = reached[format];
+    queue.erase({known.price, format});
+    known = {price, by};
+    queue.emplace(price, format);
+  };
+  set_price(root, {Cost(), 0}, nullptr);
+  Arborescence tree;
+  size_t missing = wanted.size();
+  while (!queue.empty() && missing > 0) {
+    const auto [price, format] = *queue.begin();
+    queue.erase(queue.begin());
+    if (reached[format].by != nullptr && std::binary_search(wanted.begin(), wanted.end(), format)) {
+      std::vector<const ConversionEdge*> path;
+      for (FormatId at = format; reached[at].by != nullptr; at = path.back()->from) path.push_back(reached[at].by);
+      for (auto edge = path.rbegin(); edge != path.rend(); ++edge) {
+        tree.edges.push_back(**edge);
+        tree.cost += (*edge)->cost;
+        if (std::binary_search(wanted.begin(), wanted.end(), (*edge)->to)) --missing;
+        set_price((*edge)->to, {Cost(), 0}, nullptr);
+      }
+      continue;
+    }
+    for (const ConversionEdge* edge : out_of[format]) {
+      const Price next = {price.cost + edge->cost, price.edges + 1};
+      const auto known = reached.find(edge->to);
+      if (known == reached.end() || next < known->second.price) set_price(edge->to, next, edge);
+    }
+  }
+  if (missing > 0) return {Cost::max(), {}};
+  return tree;
+}
+
 }  // namespace
 
 Arborescence cheapest_arborescence(std::vector<ConversionEdge> edges, FormatId root, std::vector<FormatId> wanted) {
@@ -125,11 +171,11 @@ Arborescence cheapest_arborescence(std::vector<ConversionEdge> edges, FormatId r
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   std::erase(wanted, root);
   if (wanted.empty()) return {};
-  if (wanted.size() > kMaxWantedFormats) return {Cost::max(), {}};
   std::erase_if(edges, [](const ConversionEdge& edge) { return edge.cost >= Cost::max(); });
   std::sort(edges.begin(), edges.end(), [](const ConversionEdge& a, const ConversionEdge& b) {
     return std::tie(a.from, a.to, a.cost) < std::tie(b.from, b.to, b.cost);
   });
+  if (wanted.size() > kMaxWantedFormats) return nearest_first(edges, root, wanted);
   return SteinerTable(edges, root, wanted).read(root);
 }
 

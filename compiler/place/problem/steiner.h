@@ -5,6 +5,10 @@
 // After: a least-cost arborescence from `root` that reaches every wanted format; inner formats may be ones that no
 // reader wants (one copy to the device, then two reorders there). Exact: Dreyfus and Wagner's dynamic program over
 // subsets of the wanted formats, "The Steiner problem in graphs", Networks 1 (1971), on a directed graph.
+//
+// Of more wanted formats, as where a mask is read on a hundred hosts, a tree that need not be the least: it grows to the
+// nearest wanted format each time (Takahashi and Matsuyama, "An approximate solution for the Steiner problem in graphs",
+// Math. Japonica 24, 1980). Where every wanted format has its cheapest edge from one nearer to the root, it is least.
 #pragma once
 
 #include <vector>
@@ -13,7 +17,7 @@
 
 namespace collage::place {
 
-/// More formats of one value than this at once count as unreachable: the table has 2^wanted rows.
+/// Up to so many formats of one value at once the answer is exact in all cases: the table has 2^wanted rows.
 inline constexpr size_t kMaxWantedFormats = 12;
 
 struct Arborescence {

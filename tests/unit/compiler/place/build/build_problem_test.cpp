@@ -118,6 +118,89 @@ TEST(BuildProblem, ConversionsOfAValue) {
   EXPECT_EQ(problem.values[0].conversions.size(), 6u);
 }
 
+/// By way of other memories.
+Duration cheapest_way(const place::Problem& problem, const std::string& from, const std::string& to) {
+  place::FormatId start, end;
+  for (place::FormatId f : problem.formats.ids()) {
+    if (ir::to_string(problem.formats[f]) == from) start = f;
+    if (ir::to_string(problem.formats[f]) == to) end = f;
+  }
+  return place::cheapest_arborescence(problem.values[0].conversions, start, {end}).cost.time();
+}
+
+constexpr const char* kLab =
+    "switch lan {}\n"
+    "cluster lab { host count 3 { memory 1 MiB link lan bandwidth 1 GB/s latency 1 us duplex } }\n"
+    "backend lib {\n  runtime host_jit\n  rule r { match Relu(v) cost 3 us lower \"r\" }\n}\n";
+
+/// The cost of the first value's copy; nothing where there is none.
+std::optional<Duration> copy_of_first(const place::Problem& problem, const std::string& from, const std::string& to) {
+  for (const place::ConversionEdge& edge : problem.values[0].conversions) {
+    if (problem.formats[edge.from].space == from && problem.formats[edge.to].space == to) return edge.cost.time();
+  }
+  return std::nullopt;
+}
+
+TEST(BuildProblem, EveryHostOfACluster) {
+  Case setup;
+  auto built = setup.model(kThousand, kTwo).add_rules(kLab).problem();
+  ASSERT_TRUE(built);
+  // {a} and {y}, by the rule and by the host itself, on three hosts.
+  EXPECT_EQ(built->problem.candidates.size(), 12u);
+  EXPECT_EQ(built->problem.owners.size(), 6u);
+  EXPECT_TRUE(has_line(setup, *built, "lib host[1] {a} 3us rules r reads %x: host[1] writes %a: host[1]"))
+      << place::print_candidates(setup.graph, *built);
+  const std::string own = runtime::to_string(place::host_cost(setup.graph, {ir::NodeId(0)}, {}));
+  EXPECT_TRUE(has_line(setup, *built, fmt::format("host host[2] {{a}} {} reads %x: host[2] writes %a: host[2]", own)));
+  // Over two links, and 4000 B at 1 GB/s.
+  EXPECT_EQ(copy_of_first(built->problem, "host", "host[1]"), Duration::picoseconds(6'000'000));
+  EXPECT_EQ(copy_of_first(built->problem, "host[2]", "host[1]"), Duration::picoseconds(6'000'000));
+  EXPECT_EQ(built->problem.values[0].conversions.size(), 6u);
+}
+
+TEST(BuildProblem, ADeviceMeetsItsOwnHost) {
+  Case setup;
+  setup.model(kThousand, kTwo)
+      .add_rules(
+          "cluster lab {\n  host { link host bandwidth 1 GB/s latency 1 us }\n"
+          "  host { devices npu 1  link host bandwidth 1 GB/s latency 1 us }\n}\n"
+          "backend npu {\n runtime sim\n device npu { link host bandwidth 2 GB/s latency 2 us }\n"
+          " rule r { match Relu(v) cost 1 us lower \"r\" }\n}\n");
+  ASSERT_TRUE(sema::check_rule_set(setup.rules, setup.diags)) << setup.diags.render();
+  auto built = setup.problem();
+  ASSERT_TRUE(built);
+  EXPECT_EQ(copy_of_first(built->problem, "host", "npu[0]"), std::nullopt);
+  EXPECT_EQ(copy_of_first(built->problem, "host[1]", "npu[0]"), Duration::picoseconds(4'000'000));
+  EXPECT_EQ(copy_of_first(built->problem, "host", "host[1]"), Duration::picoseconds(5'000'000));
+  EXPECT_EQ(cheapest_way(built->problem, "host", "npu[0]"), Duration::picoseconds(9'000'000));
+}
+
+TEST(BuildProblem, MemoryOfHostsCountsInACluster) {
+  const std::string model = "%w = const random seed 1 : f32[8, 8]\n%y = MatMul(%x, %w)";
+  const char* const rule =
+      "backend lib {\n  runtime host_jit\n  rule r { match MatMul(a, b: const) cost 1 us lower \"r\" }\n}\n";
+  Case alone;
+  auto built = alone.model("(%x: f32[1, 8]) -> (%y: f32[1, 8])", model).add_rules(rule).problem();
+  ASSERT_TRUE(built);
+  for (const place::Candidate& candidate : built->problem.candidates) EXPECT_TRUE(candidate.constants.empty());
+  Case cluster;
+  const std::string lab = "cluster lab { host count 2 { memory 1 MiB link host bandwidth 1 GB/s latency 1 us } }\n";
+  built = cluster.model("(%x: f32[1, 8]) -> (%y: f32[1, 8])", model).add_rules(lab + rule).problem();
+  ASSERT_TRUE(built);
+  for (const place::Candidate& candidate : built->problem.candidates) EXPECT_EQ(candidate.constants.size(), 1u);
+}
+
+TEST(BuildProblem, PinsNameHosts) {
+  Case setup;
+  auto built = setup.model(kThousand, "%a = Relu(%x) on host[1]\n%y = Relu(%a) on lib[2]").add_rules(kLab).problem();
+  ASSERT_TRUE(built) << setup.diags.render();
+  for (const place::Candidate& candidate : built->problem.candidates) {
+    const place::Owner& owner = built->problem.owners[candidate.owner];
+    EXPECT_EQ(owner.instance, candidate.nodes.front() == 0 ? "host[1]" : "host[2]");
+    EXPECT_TRUE(candidate.nodes.front() == 0 || owner.backend == "lib");
+  }
+}
+
 TEST(BuildProblem, ReordersExistOnBothSidesOfACopy) {
   Case setup;
   auto built = setup.model("(%x: f32[1, 2, 4, 4]) -> (%y: f32[1, 2, 4, 4])", "%y = Relu(%x)")

@@ -75,6 +75,36 @@ TEST(SplitCandidates, NoneWhereTheCopiesOfPartsWaitForEachOther) {
             (std::vector<std::string>{"2 parts along channels: their copies share the link host - pcie"}));
 }
 
+std::string hosts(int count) {
+  return fmt::format(
+      "switch lan {{}}\ncluster lab {{ host count {} {{ link lan bandwidth 1 GB/s latency 1 us duplex }} }}\n"
+      "backend lib {{\n  runtime host_jit\n"
+      "  rule conv {{ match c = Conv(x, w: const) split c along channels into devices(host) cost macs * 1 ns\n"
+      "    lower \"r\" }}\n  partition {{ launch 2 us }}\n}}\n",
+      count);
+}
+
+TEST(SplitCandidates, OverHostsTheFirstOneWorksAsWell) {
+  Case setup;
+  auto built = setup.model(kHead, kConv).add_rules(hosts(2)).problem();
+  ASSERT_TRUE(built);
+  // There: 384 B for 2 us + 384 ns, 2 us + 4 * 4 * 24 ns, 384 B back; here 2.384 us at the same time; 1 us to join.
+  EXPECT_EQ(splits(setup, *built),
+            (Sets{"lib host+host[1] {c} 8.152us rules conv reads %x: host writes %c: host split %c along channels"}));
+}
+
+TEST(SplitCandidates, CopiesToHostsFollowEachOther) {
+  Case setup;
+  auto built = setup.model(kHead, kConv).add_rules(hosts(4)).problem();
+  ASSERT_TRUE(built);
+  // Neighbours that begin with the first host. Of four parts three are elsewhere: three times 384 B there and 192 B back,
+  // and 2 us + 2 * 4 * 24 ns.
+  EXPECT_EQ(splits(setup, *built),
+            (Sets{"lib host+host[1] {c} 8.152us rules conv reads %x: host writes %c: host split %c along channels",
+                  "lib host+host[1]+host[2]+host[3] {c} 16.92us rules conv reads %x: host writes %c: host split %c "
+                  "along channels"}));
+}
+
 TEST(SplitCandidates, PowersOfTwoOfNeighbours) {
   Case setup;
   auto built = setup.model(kHead, kConv).add_rules(npu(6, "split c along channels into devices(npu)")).problem();

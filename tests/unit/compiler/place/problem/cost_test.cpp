@@ -50,6 +50,21 @@ TEST(Cost, Saturates) {
   EXPECT_EQ(Cost::time(Duration::max() + Duration::max()), Cost::max());
 }
 
+TEST(Cost, PercentsHaveNoExponent) {
+  EXPECT_EQ(percent_text(0.016), "1.6 %");
+  EXPECT_EQ(percent_text(0.00037), "0.037 %");
+  EXPECT_EQ(percent_text(0), "0 %");
+  EXPECT_EQ(percent_text(0.0996), "10 %");
+  EXPECT_EQ(percent_text(0.164), "16 %");
+  EXPECT_EQ(percent_text(0.9999), "100 %");
+  EXPECT_EQ(percent_text(1.6), "160 %");
+  EXPECT_EQ(percent_text(123.4), "12340 %");
+  EXPECT_EQ(percent_text(-1.6), "-160 %");
+  EXPECT_EQ(percent_text(0.123456, 4), "12.35 %");
+  EXPECT_EQ(percent_text(9.99996, 4), "1000 %");
+  EXPECT_EQ(percent_text(42, 4), "4200 %");
+}
+
 TEST(Cost, TheGapIsAPartOfTheBound) {
   const auto ps = [](int64_t count) { return Cost::of(count, Unit::Seconds); };
   EXPECT_EQ(gap(ps(125), ps(100)), 0.25);

@@ -43,13 +43,30 @@ TEST(Steiner, FreeConversionsMakeNoDetour) {
   EXPECT_EQ(tree.edges.size(), 1u);
 }
 
-TEST(Steiner, TooManyWantedFormatsAreRefusedNotTried) {
+TEST(Steiner, ManyWantedFormatsGetTheNearestFirst) {
   std::vector<ConversionEdge> edges;
   std::vector<FormatId> wanted;
   for (FormatId f : IdRange<FormatId>(1, 41)) {
-    edges.push_back(edge(0, f, 1));
+    edges.push_back(edge(0, f, 2));
     wanted.push_back(f);
   }
+  const Arborescence star = cheapest_arborescence(edges, 0, wanted);
+  EXPECT_EQ(star.cost, ps(80));
+  EXPECT_EQ(star.edges.size(), 40u);
+  // Each from the one before, and the last by way of a format that nobody wants.
+  for (FormatId f : IdRange<FormatId>(1, 40)) edges.push_back(edge(f, support::advance(f, 1), 1));
+  edges.push_back(edge(40, 41, 1));
+  edges.push_back(edge(41, 42, 1));
+  wanted.push_back(FormatId(42));
+  const Arborescence path = cheapest_arborescence(edges, 0, wanted);
+  EXPECT_EQ(path.cost, ps(2 + 39 + 2));
+  std::set<FormatId> made = {0};
+  for (const ConversionEdge& one : path.edges) {
+    EXPECT_TRUE(made.contains(one.from));
+    made.insert(one.to);
+  }
+  EXPECT_EQ(made.size(), 43u);
+  wanted.push_back(FormatId(43));
   EXPECT_FALSE(cheapest_arborescence(edges, 0, wanted).reachable());
 }
 

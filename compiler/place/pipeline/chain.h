@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan as a sequence of steps that is cut into stages, each of them on one instance:
+//
+//     s0 s1 s2 | s3 s4 | s5 s6 s7       stage 0: s0 … s2, stage 1: s3, s4, stage 2: s5 … s7
+//
+// A stage pays for its work and for every value that comes into it: one copy for each value that an earlier stage makes
+// and some step of it reads. What the memory of a stage holds is what problem.h says of an instance.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/support/ids.h"
+
+namespace collage::place {
+
+/// A place in the sequence.
+using StepId = support::Id<struct ChainStep>;
+using ChainValueId = support::Id<struct ChainValue>;
+using StageId = support::Id<struct ChainStage>;
+
+/// All times are in one unit, which nothing here depends on.
+struct ChainStep {
+  int64_t work = 0;
+  std::vector<int> constants;  ///< distinct, by their place in Chain::constant_bytes
+};
+
+struct ChainValue {
+  StepId writer;                ///< none: there before the first step, in the memory of its stage
+  std::vector<StepId> readers;  ///< other steps, ascending
+  int64_t bytes = 0;
+  int64_t copy = 0;       ///< into another stage
+  bool is_kept = false;   ///< to the end, where it is made
+  int64_t copy_home = 0;  ///< of a kept one, from a stage without the first step to where results are wanted
+};
+
+struct ChainStage {
+  std::optional<int64_t> memory;  ///< bytes; nothing: no limit
+};
+
+struct Chain {
+  support::Table<StepId, ChainStep> steps;
+  support::Table<ChainValueId, ChainValue> values;
+  std::vector<int64_t> constant_bytes;
+  /// In the order in which the sequence passes them; one may be left out.
+  support::Table<StageId, ChainStage> stages;
+};
+
+}  // namespace collage::place

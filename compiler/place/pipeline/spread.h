@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan over very many equal instances whose candidates were listed for one of them (build/representatives.h).
+//
+//     1. The exact search among the candidates of representatives: one instance stands for all of its kind, and has the
+//        memory of all together. Copies between instances of a kind cost nothing there.
+//     2. Its partitions in their order of execution are cut into stages (cut_chain.h), one instance each.
+//     3. The candidates that stages use come into the problem, with the conversions between their memories.
+//
+//     npu { a b c d e f } and 2 of 64 npus are enough for the weights   =>   npu[0] { a b c }, npu[1] { d e f }
+//
+// The plan is no worse than any other pipeline of the partitions that the search chose, in that order. It is proven to be within
+// a gap of the best of all plans, and called optimal only where the gap is nothing. Bounds, for n instances:
+//
+//     latency      what the search of 1 proves: any plan, with all instances of a kind as one, is a solution there that costs no
+//                  more. And the sum of what nodes take at least, with the m - c copies that m memories need at least
+//                  to have part in a graph of c components, m as many as hold the constants.
+//     throughput   the sum of what nodes take at least / n; what takes longest of the candidates without which some node is not run
+//     makespan     the longest path by what nodes take at least
+#pragma once
+
+#include <vector>
+
+#include "compiler/place/build/build_problem.h"
+#include "compiler/place/objectives/objective.h"
+#include "compiler/place/problem/memory_cap.h"
+#include "compiler/place/problem/search_options.h"
+
+namespace collage::place {
+
+struct SpreadInput {
+  const ir::Graph& graph;
+  const ActiveBackends& backends;
+  const ir::RuleSet& registered;
+  const std::vector<MemoryLimit>& limits;
+  const std::vector<Constraint>& constraints;
+  const Objective& objective;
+  const SearchOptions& options;
+};
+
+/// Solves the problem where it is one of representatives; else there is nothing to do.
+void spread_over_instances(const SpreadInput& input, BuiltProblem* built);
+
+}  // namespace collage::place
