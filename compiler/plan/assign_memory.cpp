@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "compiler/plan/arena.h"
-#include "compiler/plan/emit_steps.h"
 #include "compiler/plan/overlap.h"
 #include "runtime/plan/plan_schedule.h"
 
@@ -51,9 +50,6 @@ void MemoryAssigner::overlap_steps() {
   runtime::Plan& plan = built_.plan;
   plan.is_concurrent = true;
   plan.lanes.clear();
-  for (runtime::MemorySpace& space : plan.spaces) {
-    if (space.name != "host") device_of(context_.targets, buffers_, built_.plan, space.name);
-  }
   std::vector<BufferTable::Place> places = this->places();
   size_t end = 0;
   for (size_t i = 0; i < places.size(); ++i) {
@@ -105,8 +101,8 @@ void MemoryAssigner::assign_offsets(size_t s, const std::vector<BufferTable::Pla
   plan.spaces[s].arena_bytes = layout.bytes;
 }
 
-/// Every space gets its device, its arena and its constants, and must have room for both. Where the buffers of a
-/// concurrent plan do not fit while steps overlap, they share bytes as if none did, and steps wait for those bytes.
+/// Every space gets its arena and its constants, and must have room for both. Where the buffers of a concurrent plan do
+/// not fit while steps overlap, they share bytes as if none did, and steps wait for those bytes.
 bool MemoryAssigner::place_buffers() {
   runtime::Plan& plan = built_.plan;
   const std::vector<BufferTable::Place> places = this->places();
@@ -118,12 +114,13 @@ bool MemoryAssigner::place_buffers() {
   const std::vector<LiveRange> live = plan.is_concurrent ? over_roots(concurrent_live_ranges(plan)) : in_turn;
   for (size_t s = 0; s < plan.spaces.size(); ++s) {
     runtime::MemorySpace& space = plan.spaces[s];
-    const bool is_host = s == 0;
-    if (is_host && context_.jit == nullptr) continue;
+    const bool is_first_host = s == 0;
+    const bool is_cluster = context_.targets.is_cluster();
+    // Without generated code nothing is known of what the only host needs.
+    if (is_first_host && context_.jit == nullptr && !is_cluster) continue;
     assign_offsets(s, places, live);
-    if (is_host) continue;
-    device_of(context_.targets, buffers_, built_.plan, space.name);
-    space.capacity = context_.targets.find_device(space.name)->capacity;
+    if (is_first_host && !is_cluster) continue;
+    space.capacity = context_.targets.find_memory(space.name)->capacity;
     const auto needed = [&] { return space.arena_bytes + space.constant_bytes; };
     if (space.capacity != 0 && needed() > space.capacity && plan.is_concurrent) assign_offsets(s, places, in_turn);
     if (space.capacity == 0 || needed() <= space.capacity || context_.jit == nullptr) continue;
@@ -132,7 +129,7 @@ bool MemoryAssigner::place_buffers() {
     bool has_partition = at != context_.placement.partitions.end();
     return context_
         .fail(Code::LimitExceeded, has_partition ? at->span : support::Span{},
-              has_partition ? place_of(*at) : "device `" + space.name + "`",
+              has_partition ? place_of(*at) : (is_first_host ? "host `" : "device `") + space.name + "`",
               fmt::format("`{}` has {} bytes of memory, the placement needs {}", space.name, space.capacity, needed()))
         .note("{} bytes of resident constants, {} bytes of activations", space.constant_bytes, space.arena_bytes);
   }

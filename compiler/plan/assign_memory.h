@@ -8,8 +8,8 @@
 
 namespace collage::plan {
 
-/// Decides which steps of a concurrent plan overlap, and gives every buffer its offset. Returns false after an error: a
-/// device without room.
+/// Decides which steps of a concurrent plan overlap, and gives every buffer its offset. Expects the devices of the plan
+/// (plan_devices.h). Returns false after an error: a device without room.
 bool assign_memory(const PlanContext& context, BufferTable& buffers, BuiltPlan* built);
 
 }  // namespace collage::plan

@@ -73,9 +73,9 @@ BufferTable::Place BufferTable::place_of(BufferId id) const {
   return place;
 }
 
-bool BufferTable::share(ir::ValueId part, ir::ValueId whole, size_t offset) {
-  BufferId inner = of(part, ir::kHostPlain);
-  BufferId outer = of(whole, ir::kHostPlain);
+bool BufferTable::share(ir::ValueId part, ir::ValueId whole, size_t offset, const std::string& space_name) {
+  BufferId inner = of(part, {space_name, "plain"});
+  BufferId outer = of(whole, {space_name, "plain"});
   auto buffer = [&](BufferId id) -> const runtime::Buffer& { return plan_.buffers[static_cast<size_t>(id)]; };
   auto bytes = [&](BufferId id) { return runtime::checked_bytes(buffer(id).tensor.dtype, buffer(id).tensor.shape); };
   // A view of all of a buffer moves with it.

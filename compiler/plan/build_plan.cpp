@@ -7,6 +7,7 @@
 #include "compiler/plan/emit_steps.h"
 #include "compiler/plan/expand_splits.h"
 #include "compiler/plan/map_to_original.h"
+#include "compiler/plan/plan_devices.h"
 #include "compiler/plan/rewrite_partitions.h"
 #include "compiler/support/check.h"
 #include "runtime/plan/plan_schedule.h"
@@ -42,7 +43,9 @@ std::optional<BuiltPlan> build_checked(const PlanContext& context) {
   built.results.resize(context.placement.partitions.size());
   BufferTable buffers(context.graph, built.plan);
   if (!check_placement(context) || !add_partitions(context, &built)) return std::nullopt;
-  if (!emit_steps(context, buffers, &built) || !assign_memory(context, buffers, &built)) return std::nullopt;
+  if (!emit_steps(context, buffers, &built)) return std::nullopt;
+  add_devices(context, buffers, &built.plan);
+  if (!assign_memory(context, buffers, &built)) return std::nullopt;
   if (built.plan.is_concurrent) {
     runtime::Machine machine = runtime::machine_of(built.plan.devices);
     built.plan.predicted = runtime::makespan(runtime::tasks_of(built.plan, machine));
@@ -91,7 +94,8 @@ std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::
   const std::optional<runtime::Plan> plan = outline_plan(graph, placement, targets);
   if (!plan) return all;
   for (const runtime::MemorySpace& space : plan->spaces) {
-    if (space.name != "host") all.push_back({space.name, space.arena_bytes + space.constant_bytes, space.capacity});
+    if (space.name != "host" || targets.is_cluster())
+      all.push_back({space.name, space.arena_bytes + space.constant_bytes, space.capacity});
   }
   return all;
 }

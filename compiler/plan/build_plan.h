@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placement -> runtime plan: partitions become steps in execution order, each conversion stands right before the first
 // step that needs it, host partitions are lowered through the JIT, buffers get their places in the arenas.
+//
+// A plan over the hosts of a cluster is one whole, with the memory of each host as a space of its own: so that it is
+// predicted as a whole. part_plan.h cuts it into what runs on each host.
 #pragma once
 
 #include <optional>
@@ -45,7 +48,7 @@ struct BuiltPlan {
 std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
                                     codegen::Jit& jit, support::Diagnostics& diags);
 
-/// What a plan takes of a device's memory.
+/// What a plan takes of the memory of a device, or of a host of a cluster.
 struct DeviceMemory {
   std::string instance;
   size_t bytes = 0;     ///< constants and arena
@@ -55,7 +58,8 @@ struct DeviceMemory {
 };
 
 /// The plan that `build_plan` would make, without generated code and the scratch memory of that: for predictions of
-/// times and memory. Returns nullopt where it would fail.
+/// times and memory. Of hosts of a cluster it has the memory that constants and, operator by operator, values take.
+/// Returns nullopt where it would fail.
 std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Placement& placement,
                                           const PlanTargets& targets);
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 
 #include "compiler/execution/compare_tensors.h"
@@ -97,10 +99,12 @@ Tensor rounded(const Tensor& tensor, const std::optional<runtime::Storage>& stor
 }
 
 /// All that a value may have been stored as before the run returned it.
-Rounding rounding_of_output(const BuiltPlan& built, const std::string& value) {
+Rounding rounding_of_output(const std::vector<CheckedPart>& parts, const std::string& value) {
   Rounding rounding;
-  for (const runtime::Buffer& buffer : built.plan.buffers) {
-    if (buffer.name == value) rounding.allow(buffer.tensor.form.storage);
+  for (const CheckedPart& part : parts) {
+    for (const runtime::Buffer& buffer : part.built.plan.buffers) {
+      if (buffer.name == value) rounding.allow(buffer.tensor.form.storage);
+    }
   }
   return rounding;
 }
@@ -164,77 +168,125 @@ void judge_elements(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes
   row->wrong_element = **found;
 }
 
+/// What all parts find out together. Their steps run at the same time, but a part makes a value only after the values
+/// that it reads: those were noted before they left for it.
+class Findings {
+ public:
+  Findings(const ir::Graph& graph, const std::vector<Tensor>& inputs, double tolerance)
+      : graph_(graph), tolerance_(tolerance), replay_(graph, inputs) {}
+
+  void add(CheckRow row, std::string partition, std::string backend, ir::ValueId value) {
+    row.partition = std::move(partition);
+    row.backend = std::move(backend);
+    row.value = graph_.value(value).name;
+    rows_.push_back({value, std::move(row)});
+  }
+
+  /// After a failure the values of its partition are missing, and nothing that reads them can be checked.
+  runtime::StepRunner::Observer observer_of(const CheckedPart& part) {
+    auto read = std::make_shared<Operands>(part.built.results.size());
+    return [this, &part, read](const runtime::StepReport& step) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_.empty()) return;
+      for (size_t p = 0; p < part.built.results.size(); ++p) {
+        // Before the partition's step: it may write over what it has read. The first step reads model inputs as they
+        // are.
+        if (part.built.results[p].last_step != step.step + 1) continue;
+        for (const auto& [value, buffer] : part.built.results[p].rounded_operands) {
+          Result<Tensor> operand = part.executor.read(buffer);
+          if (operand) (*read)[p].emplace(value, *operand);
+        }
+      }
+      for (size_t p = 0; p < part.built.results.size() && failure_.empty(); ++p) {
+        if (part.built.results[p].last_step == step.step) check_partition(part, p, (*read)[p]);
+      }
+    };
+  }
+
+  const Replay& replay() const { return replay_; }
+  const std::string& failure() const { return failure_; }
+  std::vector<CheckRow> take_rows(bool by_value) {
+    if (by_value)
+      std::stable_sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<CheckRow> rows;
+    for (auto& [value, row] : rows_) rows.push_back(std::move(row));
+    return rows;
+  }
+
+ private:
+  using Operands = std::vector<std::map<ir::ValueId, Tensor>>;
+
+  void check_partition(const CheckedPart& part, size_t p, const std::map<ir::ValueId, Tensor>& read) {
+    const BuiltPlan& built = part.built;
+    const runtime::PlanPartition& partition = built.plan.partitions[p];
+    const std::vector<ir::NodeId> nodes = replay_.nodes_of(partition);
+    Result<std::vector<Tensor>> reference = replay_.reference(nodes, read);
+    if (!reference) {
+      failure_ = "the reference fails in " + partition.name + ": " + reference.message();
+      return;
+    }
+    for (const auto& [value, buffer] : built.results[p].values) {
+      Result<Tensor> got = part.executor.read(buffer);
+      if (!got) {
+        failure_ = "reading a result back: " + got.message();
+        return;
+      }
+      const std::optional<runtime::Storage>& storage = buffer_of(built, buffer).tensor.form.storage;
+      Rounding rounding{tolerance_of(built, p, tolerance_)};
+      rounding.allow(storage);
+      rounding.allow(graph_, nodes, value);
+      CheckRow row = compare(*got, rounded((*reference)[value.slot()], storage), rounding.relative, rounding.absolute);
+      if (row.passed && rounding.relative == tolerance_ && rounding.absolute == 0) {
+        judge_elements(
+            graph_, nodes, [&](ir::ValueId v) { return replay_.operand(v, read); }, value, *got, tolerance_, &row);
+      }
+      add(std::move(row), partition.name, partition.backend, value);
+      replay_.set_produced(value, *got);
+    }
+  }
+
+  const ir::Graph& graph_;
+  double tolerance_;
+  std::mutex mutex_;
+  Replay replay_;
+  std::string failure_;
+  std::vector<std::pair<ir::ValueId, CheckRow>> rows_;
+};
+
 }  // namespace
 
 Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, runtime::Executor& executor,
                                const std::vector<Tensor>& inputs, double tolerance) {
+  return check_parts(graph, {{built, executor}}, inputs, tolerance);
+}
+
+Result<CheckReport> check_parts(const ir::Graph& graph, const std::vector<CheckedPart>& parts,
+                                const std::vector<Tensor>& inputs, double tolerance) {
   CheckReport report;
   report.tolerance = tolerance;
-  Replay replay(graph, inputs);
-  std::string failure;
-  auto add = [&](CheckRow row, std::string partition, std::string backend, ir::ValueId value) {
-    row.partition = std::move(partition);
-    row.backend = std::move(backend);
+  Findings findings(graph, inputs, tolerance);
+  for (const CheckedPart& part : parts) part.executor.observe(findings.observer_of(part));
+  Result<std::vector<Tensor>> outputs = parts.front().executor.run(inputs);
+  for (const CheckedPart& part : parts) part.executor.observe({});
+  if (!outputs) return outputs.status();
+  if (!findings.failure().empty()) return Status::error(findings.failure());
+  report.rows = findings.take_rows(parts.size() > 1);
+  auto add = [&](CheckRow row, ir::ValueId value) {
     row.value = graph.value(value).name;
     report.rows.push_back(std::move(row));
   };
-  std::vector<std::map<ir::ValueId, Tensor>> read(built.results.size());
-  // After a failure the values of its partition are missing, and nothing that reads them can be checked.
-  executor.observe([&](const runtime::StepReport& step) {
-    if (!failure.empty()) return;
-    for (size_t p = 0; p < built.results.size(); ++p) {
-      // Before the partition's step: it may write over what it has read. The first step reads model inputs as they are.
-      if (built.results[p].last_step != step.step + 1) continue;
-      for (const auto& [value, buffer] : built.results[p].rounded_operands) {
-        Result<Tensor> operand = executor.read(buffer);
-        if (operand) read[p].emplace(value, *operand);
-      }
-    }
-    for (size_t p = 0; p < built.results.size(); ++p) {
-      if (built.results[p].last_step != step.step) continue;
-      const runtime::PlanPartition& partition = built.plan.partitions[p];
-      const std::vector<ir::NodeId> nodes = replay.nodes_of(partition);
-      Result<std::vector<Tensor>> reference = replay.reference(nodes, read[p]);
-      if (!reference) {
-        failure = "the reference fails in " + partition.name + ": " + reference.message();
-        return;
-      }
-      for (const auto& [value, buffer] : built.results[p].values) {
-        Result<Tensor> got = executor.read(buffer);
-        if (!got) {
-          failure = "reading a result back: " + got.message();
-          return;
-        }
-        const std::optional<runtime::Storage>& storage = buffer_of(built, buffer).tensor.form.storage;
-        Rounding rounding{tolerance_of(built, p, tolerance)};
-        rounding.allow(storage);
-        rounding.allow(graph, nodes, value);
-        CheckRow row =
-            compare(*got, rounded((*reference)[value.slot()], storage), rounding.relative, rounding.absolute);
-        if (row.passed && rounding.relative == tolerance && rounding.absolute == 0) {
-          judge_elements(
-              graph, nodes, [&, p](ir::ValueId v) { return replay.operand(v, read[p]); }, value, *got, tolerance, &row);
-        }
-        add(std::move(row), partition.name, partition.backend, value);
-        replay.set_produced(value, *got);
-      }
-    }
-  });
-  Result<std::vector<Tensor>> outputs = executor.run(inputs);
-  executor.observe({});
-  if (!outputs) return outputs.status();
-  if (!failure.empty()) return Status::error(failure);
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     ir::ValueId output = graph.outputs()[i];
-    Rounding rounding = rounding_of_output(built, graph.value(output).name);
+    Rounding rounding = rounding_of_output(parts, graph.value(output).name);
     rounding.relative = std::max(rounding.relative, tolerance);
-    add(compare((*outputs)[i], replay.produced(output), rounding.relative, rounding.absolute), "", "", output);
+    add(compare((*outputs)[i], findings.replay().produced(output), rounding.relative, rounding.absolute), output);
   }
-  if (!rounds(built)) return report;
+  if (std::none_of(parts.begin(), parts.end(), [](const CheckedPart& part) { return rounds(part.built); }))
+    return report;
   Result<std::vector<Tensor>> exact = ir::evaluate_graph(graph, inputs);
   if (!exact) return exact.status();
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    add(compare((*outputs)[i], (*exact)[i], tolerance), "", "", graph.outputs()[i]);
+    add(compare((*outputs)[i], (*exact)[i], tolerance), graph.outputs()[i]);
     report.rows.back().is_rounding = report.rows.back().passed = true;
   }
   return report;

@@ -49,6 +49,18 @@ runtime::Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan&
                                         const std::vector<runtime::Tensor>& inputs,
                                         double tolerance = kDefaultTolerance);
 
+/// A plan, or what one host of a cluster has of it.
+struct CheckedPart {
+  const BuiltPlan& built;
+  runtime::Executor& executor;  ///< loaded from `built.plan`
+};
+
+/// The same of a plan over the hosts of a cluster, by host, where a run of the first part's executor makes the others
+/// run. Rows are in the order of the graph's values.
+runtime::Result<CheckReport> check_parts(const ir::Graph& graph, const std::vector<CheckedPart>& parts,
+                                         const std::vector<runtime::Tensor>& inputs,
+                                         double tolerance = kDefaultTolerance);
+
 /// A table, one line per row.
 std::string print(const CheckReport& report);
 

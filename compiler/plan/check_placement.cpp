@@ -39,7 +39,7 @@ class PlacementChecker {
       return context_.fail(Code::UnknownDevice, partition.span, where,
                            fmt::format("no rule file declares backend `{}`", partition.backend));
     }
-    const bool is_host = partition.instance == "host";
+    const bool is_host = targets_.has_host(partition.instance);
     if (!is_host && targets_.find_device(partition.instance) == nullptr) {
       return context_.fail(Code::UnknownDevice, partition.span, where,
                            fmt::format("no rule file declares `{}`", partition.instance));
@@ -64,7 +64,7 @@ class PlacementChecker {
   }
 
   bool check_operators(const Partition& partition) {
-    if (partition.instance == "host") return true;
+    if (targets_.has_host(partition.instance)) return true;
     for (ir::NodeId node : partition.nodes) {
       const ir::Node& described = graph_.node(node);
       if (runtime::find_reference_kernel(described.op->name) != nullptr) continue;
@@ -78,7 +78,7 @@ class PlacementChecker {
   bool check(const ir::BoundaryValue& entry, support::Span span, const std::string& where) {
     const Format& format = entry.format;
     const ir::Value& described = graph_.value(entry.value);
-    if (format.space != "host" && targets_.find_device(format.space) == nullptr) {
+    if (!targets_.has_host(format.space) && targets_.find_device(format.space) == nullptr) {
       return context_.fail(Code::UnknownDevice, span, where, fmt::format("no rule file declares `{}`", format.space));
     }
     const size_t rank = described.type.shape.size();
@@ -97,11 +97,19 @@ class PlacementChecker {
     if (!check({conversion.value, conversion.to}, conversion.span, where)) return false;
     const Format from = context_.canonical(conversion.from, conversion.value);
     const Format to = context_.canonical(conversion.to, conversion.value);
-    const bool is_peer_copy = from.space != "host" && to.space != "host" && from.space != to.space;
+    const bool from_host = targets_.has_host(from.space), to_host = targets_.has_host(to.space);
+    if (targets_.host_of(from.space) != targets_.host_of(to.space) && !(from_host && to_host)) {
+      return context_.fail(
+          Code::NoRoute, conversion.span, where,
+          fmt::format("`{}` and `{}` stand at different hosts: what one copies to the other goes through the memories "
+                      "of both hosts",
+                      from.space, to.space));
+    }
+    const bool is_peer_copy = from_host == to_host && from.space != to.space;
     if (!is_peer_copy || (from.layout == to.layout && from.storage == to.storage)) return true;
-    return context_.fail(
-        Code::NoRoute, conversion.span, where,
-        fmt::format("a copy between devices cannot change the {}", from.layout != to.layout ? "layout" : "dtype"));
+    return context_.fail(Code::NoRoute, conversion.span, where,
+                         fmt::format("a copy between {} cannot change the {}", from_host ? "hosts" : "devices",
+                                     from.layout != to.layout ? "layout" : "dtype"));
   }
 
   const PlanContext& context_;

@@ -36,7 +36,8 @@ class StepEmitter {
   void convert(ValueId value, const Format& from, const Format& to, runtime::Duration cost, int lane = 0);
   bool provide(ValueId value, const Format& format, support::Span span, const std::string& where);
   bool emit(size_t index);
-  runtime::KernelCall uncompiled_call(const ir::Partition& partition);
+  std::vector<runtime::HostCall> uncompiled_calls(const ir::Partition& partition);
+  std::vector<runtime::HostCall> calls_of_nodes(const ir::Partition& partition);
   bool emit_as_placed(size_t index, runtime::Step step);
   bool emit_host(size_t index, const std::optional<std::string>& refusal);
   void add_result(size_t partition, ValueId value, const Format& format);
@@ -111,9 +112,10 @@ void StepEmitter::convert(ValueId value, const Format& from, const Format& to, r
   runtime::ConvertStep step{buffers_.of(value, from), buffers_.of(value, to), cost, {}};
   // Generated code reads elements as the value's dtype says; all else is the runtime's.
   bool is_reorder = from.layout != to.layout && !from.storage && !to.storage;
-  if (from.space == "host" && to.space == "host" && is_reorder && context_.jit != nullptr) {
+  const bool is_in_host = from.space == to.space && context_.targets.has_host(from.space);
+  if (is_in_host && is_reorder && context_.jit != nullptr) {
     step.kernel = lower_reorder(context_.graph.value(value).type, from.layout, step.from, to.layout, step.to,
-                                *context_.jit, buffers_);
+                                *context_.jit, buffers_, from.space);
   }
   built_.plan.steps.emplace_back(std::move(step));
   fill_lanes(built_.plan.steps.size(), lane);
@@ -125,7 +127,7 @@ void StepEmitter::convert(ValueId value, const Format& from, const Format& to, r
 bool StepEmitter::provide(ValueId value, const Format& format, support::Span span, const std::string& where) {
   if (context_.graph.value(value).is_constant() || made_.count({value, format}) > 0) return true;
   if (claimed_.count({value, format}) > 0) {
-    convert(value, ir::kHostPlain, format, {});
+    convert(value, {format.space, "plain"}, format, {});
     return true;
   }
   bool is_first_visit = in_progress_.insert({value, format}).second;
@@ -144,8 +146,10 @@ bool StepEmitter::provide(ValueId value, const Format& format, support::Span spa
                                    context_.graph.value(value).name, ir::to_string(format)));
 }
 
-/// What a host partition reads and makes: steps that overlap are ordered by that, generated code or not.
-runtime::KernelCall StepEmitter::uncompiled_call(const ir::Partition& partition) {
+/// What a host partition reads and makes: steps that overlap are ordered by that, generated code or not. Where the
+/// memory of hosts counts, node by node, with constants and inner values.
+std::vector<runtime::HostCall> StepEmitter::uncompiled_calls(const ir::Partition& partition) {
+  if (context_.targets.is_cluster()) return calls_of_nodes(partition);
   runtime::KernelCall call;
   for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
     for (const ir::BoundaryValue& entry : *boundary) {
@@ -153,13 +157,38 @@ runtime::KernelCall StepEmitter::uncompiled_call(const ir::Partition& partition)
       call.buffers.push_back(buffers_.of(entry.value, context_.canonical(entry.format, entry.value)));
     }
   }
-  return call;
+  return {std::move(call)};
+}
+
+std::vector<runtime::HostCall> StepEmitter::calls_of_nodes(const ir::Partition& partition) {
+  std::map<ValueId, Format> boundary;
+  for (const auto* list : {&partition.inputs, &partition.outputs}) {
+    for (const ir::BoundaryValue& entry : *list) {
+      boundary.emplace(entry.value, context_.canonical(entry.format, entry.value));
+    }
+  }
+  const Format plain(partition.instance, "plain");
+  std::vector<runtime::HostCall> calls;
+  for (ir::NodeId id : partition.nodes) {
+    runtime::KernelCall call;
+    const ir::Node& node = context_.graph.node(id);
+    for (const std::vector<ValueId>* operands : {&node.inputs, &node.outputs}) {
+      for (ValueId value : *operands) {
+        if (!value.is_valid()) continue;
+        const auto at = boundary.find(value);
+        call.buffers.push_back(buffers_.of(value, at == boundary.end() ? plain : at->second));
+      }
+    }
+    calls.emplace_back(std::move(call));
+  }
+  return calls;
 }
 
 bool StepEmitter::emit(size_t index) {
   const ir::Partition& partition = context_.placement.partitions[index];
-  if (context_.jit == nullptr && partition.instance == "host") {
-    return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), {uncompiled_call(partition)}});
+  const bool is_on_host = context_.targets.has_host(partition.instance);
+  if (context_.jit == nullptr && is_on_host) {
+    return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), uncompiled_calls(partition)});
   }
   const BackendTarget& backend = *context_.targets.find_backend(partition.backend);
   std::optional<std::string> refusal;
@@ -170,7 +199,7 @@ bool StepEmitter::emit(size_t index) {
     if (step) return emit_as_placed(index, std::move(*step));
     refusal = step.message();
   }
-  return partition.instance == "host" ? emit_host(index, refusal) : emit_device(index);
+  return is_on_host ? emit_host(index, refusal) : emit_device(index);
 }
 
 /// Operands are put where the placement has them, results are left there.
@@ -202,7 +231,8 @@ void StepEmitter::add_result(size_t partition, ValueId value, const Format& form
 /// of their own: the partition's cost has them.
 bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refusal) {
   const ir::Partition& partition = context_.placement.partitions[index];
-  const HostLowerer lowerer{context_.graph, context_.targets.threads, *context_.jit, buffers_};
+  const HostLowerer lowerer{context_.graph, context_.targets.threads, *context_.jit, buffers_, partition.instance};
+  const Format plain(partition.instance, "plain");
   if (!refusal) {
     std::optional<HostLowering> placed = lower_host_as_placed(lowerer, partition, built_.lowerings[index]);
     if (placed) {
@@ -212,14 +242,14 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
   }
   for (const ir::BoundaryValue& input : partition.inputs) {
     if (rounded_.contains(input.value)) {
-      built_.results[index].rounded_operands.emplace_back(input.value, buffers_.of(input.value, ir::kHostPlain));
+      built_.results[index].rounded_operands.emplace_back(input.value, buffers_.of(input.value, plain));
     }
-    if (made_.count({input.value, ir::kHostPlain}) > 0) continue;  // then no other layout is needed
+    if (made_.count({input.value, plain}) > 0) continue;  // then no other layout is needed
     Format format = context_.canonical(input.format, input.value);
     if (!provide(input.value, format, partition.span, place_of(partition))) return false;
-    if (made_.count({input.value, ir::kHostPlain}) == 0) convert(input.value, format, ir::kHostPlain, {});
+    if (made_.count({input.value, plain}) == 0) convert(input.value, format, plain, {});
   }
-  HostLowering lowering = refusal ? reference_calls(context_.graph, partition.nodes, buffers_)
+  HostLowering lowering = refusal ? reference_calls(context_.graph, partition.nodes, buffers_, partition.instance)
                                   : lower_host(lowerer, partition, built_.lowerings[index]);
   if (refusal) lowering.failure = *refusal;
   if (lowering.failure) {
@@ -231,9 +261,9 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
   warn_of(lowering.refused, partition);
   built_.plan.steps.emplace_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
   for (const ir::BoundaryValue& output : partition.outputs) {
-    made_.insert({output.value, ir::kHostPlain});
+    made_.insert({output.value, plain});
     claimed_.insert({output.value, context_.canonical(output.format, output.value)});
-    add_result(index, output.value, ir::kHostPlain);
+    add_result(index, output.value, plain);
   }
   return true;
 }
@@ -349,7 +379,7 @@ int device_of(const PlanTargets& targets, BufferTable& buffers, runtime::Plan& p
   auto at = std::find_if(devices.begin(), devices.end(), [&](const auto& spec) { return spec.space == instance; });
   auto index = static_cast<int>(at - devices.begin());
   if (at == devices.end()) {
-    devices.push_back(targets.find_device(instance)->spec);
+    devices.push_back(targets.find_memory(instance)->spec);
     buffers.space(instance);
   }
   return index;

@@ -12,7 +12,7 @@ namespace collage::plan {
 /// `built->lowerings`, and a placement that was checked (check_placement.h). Returns false after an error.
 bool emit_steps(const PlanContext& context, BufferTable& buffers, BuiltPlan* built);
 
-/// Index of the device of an instance in Plan::devices; it is added at first use.
+/// Index of the device of an instance, or of another host than the first, in Plan::devices; it is added at first use.
 int device_of(const PlanTargets& targets, BufferTable& buffers, runtime::Plan& plan, const std::string& instance);
 
 }  // namespace collage::plan

@@ -8,6 +8,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/place/candidates/split_candidates.h"
 #include "compiler/support/check.h"
+#include "runtime/core/host_space.h"
 #include "runtime/devices/device.h"
 
 namespace collage::plan {
@@ -116,10 +117,13 @@ class Expander {
     ValueId result = partition.outputs.front().value;
     place::HostShare host = place::host_share(from_, split.parts, from_.value(result).type);
     std::vector<std::vector<ValueId>> operands = cut(index, split, host.cut);
-    std::vector<ValueId> made;
-    for (size_t i = 0; i < split.parts.size(); ++i) {
-      made.push_back(
-          add_part(index, split.parts[i], i, instances[i], operands[i], partition.cost - host.cut - host.join));
+    std::vector<ValueId> made(split.parts.size());
+    // The first host computes its own part once the others have theirs.
+    for (const bool is_at_home : {false, true}) {
+      for (size_t i = 0; i < split.parts.size(); ++i) {
+        if ((instances[i] == "host") != is_at_home) continue;
+        made[i] = add_part(index, split.parts[i], i, instances[i], operands[i], partition.cost - host.cut - host.join);
+      }
     }
     join(index, result, split.parts.front().result.axis, made, host.join);
   }
@@ -197,11 +201,24 @@ class Expander {
     added.nodes = std::move(nodes);
     added.inputs = plain(ir::boundary_inputs(graph, added.nodes), instance);
     added.outputs = plain({result}, instance);
-    for (const ir::BoundaryValue& input : added.inputs) time = time - copied(input.value, "host", instance, lane);
-    time = time - copied(result, instance, "host", lane);
+    const std::vector<std::string> way = way_to(instance);
+    for (const ir::BoundaryValue& input : added.inputs) {
+      for (size_t i = 1; i < way.size(); ++i) time = time - copied(input.value, way[i - 1], way[i], lane);
+    }
+    for (size_t i = way.size(); i-- > 1;) time = time - copied(result, way[i], way[i - 1], lane);
     added.cost = std::max(time, Duration());
     add(index, std::move(added), "." + std::to_string(number), lane);
     return result;
+  }
+
+  /// The memories that a value passes from the first host to an instance.
+  std::vector<std::string> way_to(const std::string& instance) const {
+    std::vector<std::string> way = {"host"};
+    const std::string home = runtime::host_space(targets_.host_of(instance));
+    for (const std::string& next : {home, instance}) {
+      if (next != way.back()) way.push_back(next);
+    }
+    return way;
   }
 
   /// A constant that is not cut is one for all parts.
@@ -211,14 +228,16 @@ class Expander {
     return result_.graph.add_constant(fresh_name(value.name), *value.constant, value.span);
   }
 
-  /// Sees to it that a value gets there. What that takes, by the link of the device.
+  /// Sees to it that a value gets there. What that takes, by the link of the device, or of the host that is not the
+  /// first.
   Duration copied(ValueId value, const std::string& from, const std::string& to, int lane) {
-    const std::string& device = from == "host" ? to : from;
-    const DeviceTarget* target = targets_.find_device(device);
+    const bool starts_nearer = from == "host" || (targets_.has_host(from) && !targets_.has_host(to));
+    const std::string& near = starts_nearer ? from : to;
+    const DeviceTarget* target = targets_.find_memory(starts_nearer ? to : from);
     Duration cost;
-    for (const runtime::DeviceSpec::Link& link :
-         target == nullptr ? std::vector<runtime::DeviceSpec::Link>() : target->spec.links) {
-      if (link.to == "host") cost = runtime::transfer_time(link, result_.graph.value(value).type.bytes());
+    if (target != nullptr) {
+      const std::optional<runtime::DeviceSpec::Link> link = targets_.find_link(*target, near);
+      if (link) cost = runtime::transfer_time(*link, result_.graph.value(value).type.bytes());
     }
     Format wanted{to, "plain"};
     bool is_there = std::any_of(placement_.conversions.begin(), placement_.conversions.end(),

@@ -8,6 +8,10 @@
 //     %y.1 = partition @p.1 on npu(npu[1]) (%x.npu1) { %y.1 = Conv(%x.npu1, %w[32:64]) }
 //     %y   = partition @p on host(host) (%y.0.host, %y.1.host) { %y = Concat(%y.0.host, %y.1.host) {axis = 1} }
 //
+// A part at another host than the first is reached through the memory of that host:
+//
+//     npu[0] + npu[2], which stands at host[1]   =>   %x -> host[1] -> npu[2], %y.1 -> host[1] -> host
+//
 // Each part takes as long as leaves the whole its cost: what cut, copies and join do not take. The parts read and write
 // plain tensors; what a kernel wants to have reordered, it reorders in that time.
 #pragma once

@@ -21,9 +21,9 @@ using codegen::LoweredPartition;
 using codegen::LoweredReference;
 using runtime::BufferId;
 
-runtime::OpCall reference_call(const ir::Graph& graph, ir::NodeId node, BufferTable& buffers) {
+runtime::OpCall reference_call(const ir::Graph& graph, ir::NodeId node, BufferTable& buffers, const std::string& home) {
   const ir::Node& described = graph.node(node);
-  auto buffer = [&](ir::ValueId value) { return value.is_valid() ? buffers.of(value, ir::kHostPlain) : BufferId{-1}; };
+  auto buffer = [&](ir::ValueId value) { return value.is_valid() ? buffers.of(value, {home, "plain"}) : BufferId{-1}; };
   runtime::OpCall call{std::string(described.op->name), described.attrs, {}, {}};
   for (ir::ValueId input : described.inputs) call.inputs.push_back(buffer(input));
   for (ir::ValueId output : described.outputs) call.outputs.push_back(buffer(output));
@@ -48,35 +48,40 @@ std::set<ir::ValueId> touched(const ir::Graph& graph, const LoweredPartition& lo
 
 /// An operator that reads the number fails if it is wrong: Gather takes the index out of as many bytes as it may count,
 /// ReverseSequence reverses so many of them.
-runtime::OpCall check_call(const LoweredCheck& check, const std::string& name, BufferId index, BufferTable& buffers) {
+runtime::OpCall check_call(const LoweredCheck& check, const std::string& name, BufferId index, BufferTable& buffers,
+                           const std::string& home) {
   if (check.kind == LoweredCheck::Kind::Length) {
     const runtime::Tensor steps(runtime::DType::U8, {check.extent, 1});
-    const BufferId bytes = buffers.add_constant(name + ".steps", steps);
-    const BufferId reversed = buffers.add_temporary(name + ".reversed", runtime::DType::U8, steps.shape());
+    const BufferId bytes = buffers.add_constant(name + ".steps", steps, home);
+    const BufferId reversed = buffers.add_temporary(name + ".reversed", runtime::DType::U8, steps.shape(), home);
     return {"ReverseSequence", {}, {bytes, index}, {reversed}, check.op};
   }
-  const BufferId bytes = buffers.add_constant(name + ".extent", runtime::Tensor(runtime::DType::U8, {check.extent}));
-  const BufferId taken = buffers.add_temporary(name + ".taken", runtime::DType::U8, {1});
+  const BufferId bytes =
+      buffers.add_constant(name + ".extent", runtime::Tensor(runtime::DType::U8, {check.extent}), home);
+  const BufferId taken = buffers.add_temporary(name + ".taken", runtime::DType::U8, {1}, home);
   runtime::OpCall call{"Gather", {}, {bytes, index}, {taken}, check.op};
   call.attrs.set("axis", int64_t{0});
   return call;
 }
 
-std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& partition, LoweredPartition lowered,
-                                    BufferTable& buffers) {
+std::vector<runtime::HostCall> bind(const HostLowerer& lowerer, const std::string& partition,
+                                    LoweredPartition lowered) {
+  const ir::Graph& graph = lowerer.graph;
+  BufferTable& buffers = lowerer.buffers;
+  const std::string& home = lowerer.home;
   std::vector<BufferId> constants;
   for (size_t i = 0; i < lowered.constants.size(); ++i) {
-    constants.push_back(buffers.add_constant(fmt::format("{}.packed{}", partition, i), lowered.constants[i]));
+    constants.push_back(buffers.add_constant(fmt::format("{}.packed{}", partition, i), lowered.constants[i], home));
   }
   std::vector<BufferId> temporaries;
   for (size_t i = 0; i < lowered.temporaries.size(); ++i) {
     const auto words = static_cast<int64_t>((lowered.temporaries[i] + 7) / 8);
     temporaries.push_back(
-        buffers.add_temporary(fmt::format("{}.temporary{}", partition, i), runtime::DType::I64, {words}));
+        buffers.add_temporary(fmt::format("{}.temporary{}", partition, i), runtime::DType::I64, {words}, home));
   }
   auto buffer = [&](const LoweredOperand& operand) -> BufferId {
     if (operand.kind == LoweredOperand::Kind::Value) {
-      return operand.value.is_valid() ? buffers.of(operand.value, ir::Format("host", operand.layout)) : -1;
+      return operand.value.is_valid() ? buffers.of(operand.value, ir::Format(home, operand.layout)) : -1;
     }
     const std::vector<BufferId>& own = operand.kind == LoweredOperand::Kind::Constant ? constants : temporaries;
     COLLAGE_CHECK(operand.index >= 0 && static_cast<size_t>(operand.index) < own.size(),
@@ -87,14 +92,15 @@ std::vector<runtime::HostCall> bind(const ir::Graph& graph, const std::string& p
   for (const auto& any : lowered.calls) {
     if (const auto* check = std::get_if<LoweredCheck>(&any)) {
       const auto index = static_cast<size_t>(check->temporary);
-      calls.emplace_back(check_call(*check, fmt::format("{}.check{}", partition, index), temporaries[index], buffers));
+      const std::string name = fmt::format("{}.check{}", partition, index);
+      calls.emplace_back(check_call(*check, name, temporaries[index], buffers, home));
       continue;
     }
     const auto* reference = std::get_if<LoweredReference>(&any);
     const auto& in_place = reference != nullptr ? reference->in_place : std::get<LoweredKernel>(any).in_place;
-    if (in_place && buffers.share(in_place->part, in_place->whole, in_place->offset)) continue;
+    if (in_place && buffers.share(in_place->part, in_place->whole, in_place->offset, home)) continue;
     if (reference != nullptr) {
-      calls.emplace_back(reference_call(graph, reference->node, buffers));
+      calls.emplace_back(reference_call(graph, reference->node, buffers, home));
       continue;
     }
     const auto& kernel = std::get<LoweredKernel>(any);
@@ -212,7 +218,7 @@ void generate(const HostLowerer& lowerer, const std::string& partition, const st
               const std::vector<ir::ValueId>& outputs, const std::vector<LoweringRequest>& requests,
               HostLowering* lowering) {
   auto fall_back = [&](std::string reason) {
-    for (runtime::HostCall& call : reference_calls(lowerer.graph, nodes, lowerer.buffers).calls)
+    for (runtime::HostCall& call : reference_calls(lowerer.graph, nodes, lowerer.buffers, lowerer.home).calls)
       lowering->calls.push_back(std::move(call));
     lowering->failure = std::move(reason);
   };
@@ -223,15 +229,16 @@ void generate(const HostLowerer& lowerer, const std::string& partition, const st
     if (written.count(output) > 0) continue;
     return fall_back(fmt::format("its code does not write `%{}`", lowerer.graph.value(output).name));
   }
-  for (runtime::HostCall& call : bind(lowerer.graph, partition, std::move(*lowered), lowerer.buffers))
+  for (runtime::HostCall& call : bind(lowerer, partition, std::move(*lowered)))
     lowering->calls.push_back(std::move(call));
 }
 
 }  // namespace
 
-HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers) {
+HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers,
+                             const std::string& home) {
   HostLowering lowering;
-  for (ir::NodeId node : nodes) lowering.calls.emplace_back(reference_call(graph, node, buffers));
+  for (ir::NodeId node : nodes) lowering.calls.emplace_back(reference_call(graph, node, buffers, home));
   return lowering;
 }
 
@@ -241,7 +248,7 @@ std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, con
   for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
     for (const ir::BoundaryValue& entry : *boundary) {
       const ir::Format format = ir::canonical(entry.format, lowerer.graph.value(entry.value).type);
-      if (format.storage || format.space != "host") return std::nullopt;
+      if (format.storage || format.space != lowerer.home) return std::nullopt;
       if (format.layout != runtime::kPlainLayout) layouts[entry.value] = format.layout;
     }
   }
@@ -253,7 +260,7 @@ std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, con
   runtime::Result<LoweredPartition> lowered =
       lower_nodes(lowerer, partition.nodes, layouts, requests, &lowering.refused);
   if (!lowered) return std::nullopt;
-  lowering.calls = bind(lowerer.graph, partition.name, std::move(*lowered), lowerer.buffers);
+  lowering.calls = bind(lowerer, partition.name, std::move(*lowered));
   return lowering;
 }
 
@@ -263,7 +270,8 @@ HostLowering lower_host(const HostLowerer& lowerer, const ir::Partition& partiti
   std::vector<InlineCall> inlined;
   for (const LoweringRequest& request : requests) {
     if (request.kind != ir::LoweringKind::Inline) continue;
-    runtime::Result<runtime::LibraryCall> call = lower_inline(lowerer.graph, request, lowerer.threads, lowerer.buffers);
+    runtime::Result<runtime::LibraryCall> call =
+        lower_inline(lowerer.graph, request, lowerer.threads, lowerer.buffers, lowerer.home);
     if (call) {
       inlined.push_back({&request.nodes, std::move(*call)});
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of one host partition: compiled by the JIT, or, where it fails, the reference kernels one by one; matches
-// of `lower inline` are calls of a library in between.
+// of `lower inline` are calls of a library in between. `home` is the memory of the host that runs them.
 //
 //     {relu, matmul inline "onednn", add, tanh}   =>   kernel relu, onednn matmul, kernel add+tanh
 #pragma once
@@ -32,6 +32,7 @@ struct HostLowerer {
   int threads;  ///< of library calls
   codegen::Jit& jit;
   BufferTable& buffers;
+  std::string home = "host";
 };
 
 /// The partition's code on the layouts of the placement: it reads and writes its boundary values there. Nothing if some
@@ -39,11 +40,12 @@ struct HostLowerer {
 std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, const ir::Partition& partition,
                                                  const std::vector<LoweringRequest>& requests);
 
-/// All values are in plain host buffers. Never fails: what the JIT cannot do runs by reference, with the reason.
+/// All values are in plain buffers of the host. Never fails: what the JIT cannot do runs by reference, with the reason.
 HostLowering lower_host(const HostLowerer& lowerer, const ir::Partition& partition,
                         const std::vector<LoweringRequest>& requests);
 
 /// The nodes on their reference kernels.
-HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers);
+HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers,
+                             const std::string& home = "host");
 
 }  // namespace collage::plan

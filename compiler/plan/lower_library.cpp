@@ -108,18 +108,18 @@ runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, cons
 }
 
 runtime::Result<runtime::LibraryCall> lower_inline(const ir::Graph& graph, const LoweringRequest& request, int threads,
-                                                   BufferTable& buffers) {
+                                                   BufferTable& buffers, const std::string& home) {
+  const ir::Format plain(home, "plain");
   ir::Partition match;
   match.nodes = request.nodes;
-  for (ir::ValueId input : ir::boundary_inputs(graph, match.nodes)) match.inputs.push_back({input, ir::kHostPlain});
-  for (ir::ValueId output : ir::boundary_outputs(graph, match.nodes)) match.outputs.push_back({output, ir::kHostPlain});
+  for (ir::ValueId input : ir::boundary_inputs(graph, match.nodes)) match.inputs.push_back({input, plain});
+  for (ir::ValueId output : ir::boundary_outputs(graph, match.nodes)) match.outputs.push_back({output, plain});
   runtime::LibraryCall made{request.symbol, make_program(graph, match, {request}), {}, {}, {}};
   auto kernel = runtime::prepare_library(made.library, made.program, threads);
   if (!kernel) return kernel.status();
   made.text = (*kernel)->describe();
-  for (const ir::BoundaryValue& input : match.inputs) made.inputs.push_back(buffers.of(input.value, ir::kHostPlain));
-  for (const ir::BoundaryValue& output : match.outputs)
-    made.outputs.push_back(buffers.of(output.value, ir::kHostPlain));
+  for (const ir::BoundaryValue& input : match.inputs) made.inputs.push_back(buffers.of(input.value, plain));
+  for (const ir::BoundaryValue& output : match.outputs) made.outputs.push_back(buffers.of(output.value, plain));
   return made;
 }
 

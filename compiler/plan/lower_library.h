@@ -25,8 +25,9 @@ runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, cons
                                                     const std::vector<LoweringRequest>& requests, int step,
                                                     const std::string& library, int threads, BufferTable& buffers);
 
-/// The match of a `lower inline` as a call of the library that its symbol names, on plain host buffers.
+/// The match of a `lower inline` as a call of the library that its symbol names, on plain buffers of the host whose
+/// memory is `home`.
 runtime::Result<runtime::LibraryCall> lower_inline(const ir::Graph& graph, const LoweringRequest& request, int threads,
-                                                   BufferTable& buffers);
+                                                   BufferTable& buffers, const std::string& home = "host");
 
 }  // namespace collage::plan

@@ -13,9 +13,10 @@
 namespace collage::plan {
 
 /// The call that fills buffer `to` from `from`, tensors of `type` in two layouts that exist for its rank; tables that
-/// it reads become constants. Nothing where the JIT has no single kernel for it.
+/// it reads become constants of the host whose memory is `home`. Nothing where the JIT has no single kernel for it.
 std::optional<runtime::KernelCall> lower_reorder(const ir::TensorType& type, const std::string& from_layout,
                                                  runtime::BufferId from, const std::string& to_layout,
-                                                 runtime::BufferId to, codegen::Jit& jit, BufferTable& buffers);
+                                                 runtime::BufferId to, codegen::Jit& jit, BufferTable& buffers,
+                                                 const std::string& home = "host");
 
 }  // namespace collage::plan

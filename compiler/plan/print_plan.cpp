@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/core/host_space.h"
 #include "runtime/plan/plan_schedule.h"
 
 namespace collage::plan {
@@ -24,8 +25,17 @@ class Printer {
       std::visit([&](const auto& step) { print_step(i, step); }, plan_.steps[i]);
       if (!plan_.lanes.empty() && plan_.lanes[i] > 0) line("  lane {}", plan_.lanes[i]);
     }
-    if (plan_.is_concurrent) print_timeline();
+    // What a part waits for is not in the part.
+    if (plan_.is_concurrent && plan_.part.hosts == 1) {
+      print_timeline([](size_t step) { return fmt::format("step {}", step); });
+    }
     for (const runtime::PlanPort& port : plan_.outputs) line("output %{}: {}", port.name, name(port.buffer));
+    return std::move(text_);
+  }
+
+  /// The timeline alone, of steps without numbers.
+  std::string timeline() {
+    print_timeline([&](size_t step) { return describe(plan_.steps[step]); });
     return std::move(text_);
   }
 
@@ -128,7 +138,8 @@ class Printer {
   }
 
   /// When each step is predicted to run, and what it holds meanwhile.
-  void print_timeline() {
+  template <typename Name>
+  void print_timeline(Name&& name_of_step) {
     runtime::Machine machine = runtime::machine_of(plan_.devices);
     runtime::Timeline timeline;
     size_t step = 0;
@@ -136,8 +147,23 @@ class Printer {
       const runtime::Slot& slot = timeline.add(task);
       std::vector<std::string> held;
       for (int resource : task.resources) held.push_back(machine.names()[static_cast<size_t>(resource)]);
-      line("at {} to {}: step {} on {}", to_string(slot.start), to_string(slot.finish), step++, fmt::join(held, ", "));
+      line("at {} to {}: {} on {}", to_string(slot.start), to_string(slot.finish), name_of_step(step++),
+           fmt::join(held, ", "));
     }
+  }
+
+  std::string describe(const runtime::Step& step) const {
+    if (const auto* convert = std::get_if<runtime::ConvertStep>(&step)) {
+      const runtime::Buffer& from = plan_.buffers[static_cast<size_t>(convert->from)];
+      const runtime::Buffer& to = plan_.buffers[static_cast<size_t>(convert->to)];
+      return fmt::format("convert %{} from {} to {}", from.name, plan_.spaces[static_cast<size_t>(from.space)].name,
+                         plan_.spaces[static_cast<size_t>(to.space)].name);
+    }
+    int partition = -1;
+    if (const auto* host = std::get_if<runtime::HostStep>(&step)) partition = host->partition;
+    if (const auto* library = std::get_if<runtime::LibraryStep>(&step)) partition = library->partition;
+    if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) partition = device->partition;
+    return partition < 0 ? "no partition" : plan_.partitions[static_cast<size_t>(partition)].name;
   }
 
   const runtime::Plan& plan_;
@@ -148,6 +174,15 @@ class Printer {
 
 std::string print_plan(const runtime::Plan& plan) {
   return Printer(plan).run();
+}
+
+std::string print_parts(const runtime::Plan& whole, const std::vector<BuiltPlan>& parts) {
+  std::string text;
+  for (const BuiltPlan& part : parts) {
+    text += fmt::format("// {}\n{}", runtime::host_space(part.plan.part.host), print_plan(part.plan));
+  }
+  if (whole.is_concurrent) text += "// all hosts\n" + Printer(whole).timeline();
+  return text;
 }
 
 }  // namespace collage::plan

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "compiler/plan/build_plan.h"
 #include "runtime/plan/plan.h"
 
 namespace collage::plan {
@@ -15,5 +17,16 @@ namespace collage::plan {
 ///     step 1: p0 on npu[0] takes 41us
 ///       Relu(b1) -> b2
 std::string print_plan(const runtime::Plan& plan);
+
+/// A plan over the hosts of a cluster: its parts (part_plan.h), each after a line that names the host. When the steps of
+/// all hosts are predicted to run follows, if they overlap.
+///
+///     // host[1]
+///     plan @stem predicted 41us
+///     …
+///     // all hosts
+///     at 0ps to 12us: p0 on host
+///     at 12us to 17us: convert %a from host to host[1] on host - host[1]
+std::string print_parts(const runtime::Plan& whole, const std::vector<BuiltPlan>& parts);
 
 }  // namespace collage::plan

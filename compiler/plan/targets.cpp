@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
-#include "compiler/ir/topology.h"
 #include "compiler/match/rewrite.h"
 #include "compiler/passes/phases.h"
 #include "compiler/support/check.h"
+#include "runtime/core/host_space.h"
 #include "runtime/libraries/plugin/plugin.h"
 
 namespace collage::plan {
@@ -34,16 +35,21 @@ std::vector<PostRewrite> post_rewrites(const ir::Backend& backend, const runtime
   return rewrites;
 }
 
-/// The ways from a device to whatever it can copy to: first the host, then the devices in the order of their backends.
-void add_links(const ir::Topology& topology, const std::vector<DeviceTarget>& all, runtime::DeviceSpec& spec) {
-  const auto add = [&](const std::string& to) {
-    const ir::Route* route = topology.find(spec.space, to);
-    if (route == nullptr) return;
-    spec.links.push_back({to, route->bytes_per_second, route->latency, route->hops.front().duplex});
-    if (route->hops.size() > 1) spec.links.back().hops = route->hops;
-  };
-  add("host");
-  for (const DeviceTarget& other : all) add(other.spec.space);
+size_t to_capacity(const std::optional<double>& bytes) {
+  return bytes && *bytes < kMostBytes ? std::max<size_t>(1, static_cast<size_t>(*bytes)) : 0;
+}
+
+std::vector<DeviceTarget> hosts_of(const ir::Cluster& cluster) {
+  std::vector<DeviceTarget> hosts;
+  for (int number = 0; number < cluster.host_count(); ++number) {
+    DeviceTarget& host = hosts.emplace_back();
+    host.spec.space = runtime::host_space(number);
+    host.spec.kind = runtime::kRemoteKind;
+    host.spec.copy_queue = true;
+    host.capacity = to_capacity(cluster.host(number).memory_bytes);
+    host.host = number;
+  }
+  return hosts;
 }
 
 }  // namespace
@@ -59,8 +65,38 @@ const DeviceTarget* PlanTargets::find_device(std::string_view instance) const {
   return at == devices.end() ? nullptr : &*at;
 }
 
+const DeviceTarget* PlanTargets::find_memory(std::string_view space) const {
+  const std::optional<int> number = runtime::host_number(space);
+  if (!number) return find_device(space);
+  return static_cast<size_t>(*number) < hosts.size() ? &hosts[static_cast<size_t>(*number)] : nullptr;
+}
+
+std::optional<runtime::DeviceSpec::Link> PlanTargets::find_link(const DeviceTarget& from, const std::string& to) const {
+  const auto own = std::find_if(from.spec.links.begin(), from.spec.links.end(),
+                                [&](const runtime::DeviceSpec::Link& link) { return link.to == to; });
+  if (own != from.spec.links.end()) return *own;
+  const ir::Route* route = topology == nullptr ? nullptr : topology->find_copy(from.spec.space, to);
+  if (route == nullptr) return std::nullopt;
+  runtime::DeviceSpec::Link link{to, route->bytes_per_second, route->latency, route->hops.front().duplex};
+  if (route->hops.size() > 1) link.hops = route->hops;
+  return link;
+}
+
+bool PlanTargets::has_host(std::string_view space) const {
+  const std::optional<int> number = runtime::host_number(space);
+  return number && (*number == 0 || static_cast<size_t>(*number) < hosts.size());
+}
+
+int PlanTargets::host_of(std::string_view space) const {
+  const DeviceTarget* memory = find_memory(space);
+  return memory == nullptr ? 0 : memory->host;
+}
+
 PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
   PlanTargets targets;
+  targets.topology = std::make_shared<const ir::Topology>(rules);
+  if (rules.cluster != nullptr) targets.hosts = hosts_of(*rules.cluster);
+  std::set<std::string> instances;
   for (const ir::Backend& backend : rules.backends) {
     BackendTarget target;
     target.name = backend.name;
@@ -81,22 +117,17 @@ PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs) {
       for (int i = 0; i < device.count; ++i) {
         DeviceTarget device_target;
         device_target.spec.space = fmt::format("{}[{}]", device.name, i);
-        if (targets.find_device(device_target.spec.space) != nullptr) continue;
+        if (!instances.insert(device_target.spec.space).second) continue;
         device_target.spec.kind = name_of(backend.runtime);
         device_target.spec.attrs = chosen;
         device_target.spec.copy_queue =
             std::find(device.queues.begin(), device.queues.end(), "copy") != device.queues.end();
-        double bytes = device.memory_bytes.value_or(0);
-        device_target.capacity =
-            device.memory_bytes && bytes < kMostBytes ? std::max<size_t>(1, static_cast<size_t>(bytes)) : 0;
+        device_target.capacity = to_capacity(device.memory_bytes);
+        if (!device.hosts.empty()) device_target.host = device.hosts.at(static_cast<size_t>(i));
         targets.devices.push_back(std::move(device_target));
       }
     }
   }
-  std::vector<const ir::Backend*> declared;
-  for (const ir::Backend& backend : rules.backends) declared.push_back(&backend);
-  const ir::Topology topology(declared);
-  for (DeviceTarget& device : targets.devices) add_links(topology, targets.devices, device.spec);
   if (targets.find_backend("host") == nullptr) targets.backends.push_back({"host", ir::RuntimeKind::HostJit});
   return targets;
 }

@@ -4,11 +4,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/codegen/target/code_target.h"
 #include "compiler/ir/rule_set.h"
+#include "compiler/ir/topology.h"
 #include "compiler/match/evaluate.h"
 #include "runtime/plan/plan.h"
 
@@ -32,29 +34,43 @@ struct BackendTarget {
 };
 
 struct DeviceTarget {
-  runtime::DeviceSpec spec;  ///< `spec.space` is the instance: `npu[0]`
-  size_t capacity = 0;       ///< bytes; 0: no limit
+  /// `spec.space` is the instance: `npu[0]`. `spec.links` are those that no topology says; plans get what they use
+  /// (plan_devices.h).
+  runtime::DeviceSpec spec;
+  size_t capacity = 0;  ///< bytes; 0: no limit
+  int host = 0;         ///< the number of the host at which it stands
 };
 
 struct PlanTargets {
   std::vector<BackendTarget> backends;
   std::vector<DeviceTarget> devices;
+  /// The memories of a cluster's hosts, by number, of kind `remote`; empty: there is one host.
+  std::vector<DeviceTarget> hosts{};
   int threads = 1;             ///< that the host's code and libraries will run on
   codegen::CodeTarget code{};  ///< of the host
   bool is_concurrent = false;  ///< plans run with overlap: Plan::is_concurrent
+  /// Ways between memories; null: there are the links of the specs alone.
+  std::shared_ptr<const ir::Topology> topology{};
 
   const BackendTarget* find_backend(std::string_view name) const;
   const DeviceTarget* find_device(std::string_view instance) const;
+  /// A device, or a host of the cluster; null for the host where there is one.
+  const DeviceTarget* find_memory(std::string_view space) const;
+
+  /// The link of a copy between a device, or a host of the cluster, and another memory.
+  std::optional<runtime::DeviceSpec::Link> find_link(const DeviceTarget& from, const std::string& to) const;
+
+  bool is_cluster() const { return !hosts.empty(); }
+  bool has_host(std::string_view space) const;
+  /// The number of the host that a memory is of, or stands at.
+  int host_of(std::string_view space) const;
 };
 
 /// Attributes of a backend as `-t npu,lanes=16` leaves them; backends without an entry keep their defaults.
 using BackendAttrs = std::map<std::string, runtime::AttrMap, std::less<>>;
 
-/// The targets that rule files declare, one device per instance, and the host that is always there. A link works in
-/// both directions; where both ends declare one, the faster counts. Links to devices that nobody declares are left out.
-///
-///     device npu count 2 { link npu … }   =>   npu[0] -> npu[1], npu[1] -> npu[0]
-/// Expects phases that were checked (`passes/phases.h`).
+/// The targets that rule files declare, one device per instance, and the host that is always there, with the topology
+/// of their links. Expects phases that were checked (`passes/phases.h`).
 PlanTargets make_targets(const ir::RuleSet& rules, const BackendAttrs& attrs);
 
 }  // namespace collage::plan

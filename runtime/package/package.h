@@ -15,6 +15,13 @@
 //     plan.0, code.0, placed.0     of the first specialisation; then plan.1, …
 //     constants
 //
+// One for the hosts of a cluster has a plan, code and constants for each of them: a process maps and reads those of its
+// host, and nothing of the others:
+//
+//     about       JSON, as above, and `hosts`: for each the name and bytes of its sections and memory
+//     placed      the placed model of all hosts
+//     plan.0, code.0, constants.0     the part of the first host (PlanPart); then plan.1, …
+//
 // The file is mapped, and constants are used where they are: two processes share them, and so do specialisations.
 // package_file.h describes the frame around these sections.
 #pragma once
@@ -49,13 +56,21 @@ inline constexpr size_t kMostShapes = 128;
 /// the ports of a plan are not those of the table.
 Status write_packages(const std::string& path, const std::vector<Package>& packages, const ShapeTable& shapes);
 
-/// Fails with the reason, which does not name the file, for anything but a whole package of one shape that this machine
-/// can run. Of a package that was read, the plan is valid, and its kernels are in its code.
+/// At most so many hosts.
+inline constexpr size_t kMostHosts = 1024;
+
+/// The parts of a plan for the hosts of a cluster as one package. Fails where they are not all parts of one plan, in the
+/// order of their hosts. `placed` is that of the first.
+Status write_cluster_package(const std::string& path, const std::vector<Package>& parts);
+
+/// Fails with the reason, which does not name the file, for anything but a whole package of one shape and one host that
+/// this machine can run. Of a package that was read, the plan is valid, and its kernels are in its code.
 Result<Package> read_package(const std::string& path);
 
 class PackageFile;
 
-/// A package of one shape or of several, of which each specialisation is read when it is needed. Threads may share it.
+/// A package of one shape or of several, or for several hosts: each specialisation, or part, is read when it is needed.
+/// Threads may share it.
 class PackageSet {
  public:
   /// Fails as read_package. What a specialisation has in its plan and code is not looked at.
@@ -63,15 +78,23 @@ class PackageSet {
 
   /// False: there is one, and `shapes` is empty.
   bool is_shaped() const { return !shapes_.variants.empty(); }
-  size_t count() const { return is_shaped() ? shapes_.variants.size() : 1; }
+  /// What `load` takes: specialisations, or the parts of hosts.
+  size_t count() const { return is_shaped() ? shapes_.variants.size() : hosts_; }
+  /// False: there is one host.
+  bool is_cluster() const { return is_for_cluster_; }
+  size_t hosts() const { return hosts_; }
+  /// Fails, and says what runs it, where it is for several hosts.
+  Status check_one_host() const;
   const ShapeTable& shapes() const { return shapes_; }
   const std::string& about() const { return about_; }
   /// That it was compiled for.
   int threads() const { return threads_; }
-  /// The placed model of a specialisation.
+  /// Equal for packages that are equal; found without reading what is in them.
+  const std::string& digest() const;
+  /// The placed model of a specialisation, or of all hosts.
   std::string placed(size_t index) const;
-  /// Reads a specialisation, anew with each call. Fails as read_package, also where it has other ports than the table
-  /// says.
+  /// Reads a specialisation, or the part of a host by its number, anew with each call. Fails as read_package, also where
+  /// it has other ports than the table says. Of the sections of other hosts nothing is touched.
   Result<Package> load(size_t index) const;
 
  private:
@@ -80,6 +103,8 @@ class PackageSet {
   std::shared_ptr<const PackageFile> file_;
   ShapeTable shapes_;
   std::string about_;
+  size_t hosts_ = 1;
+  bool is_for_cluster_ = false;
   int threads_ = 1;
   std::vector<std::string> features_;
 };

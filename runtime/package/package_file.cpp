@@ -26,7 +26,7 @@ constexpr size_t kTableBytesAt = 24;
 constexpr size_t kTableHashAt = 32;
 constexpr size_t kTableAt = 64;
 /// Far more than the sections there are.
-constexpr size_t kMostTableBytes = 1 << 16;
+constexpr size_t kMostTableBytes = 1 << 19;
 
 template <typename Number>
 void append(std::string& bytes, Number number) {
@@ -65,9 +65,9 @@ std::string wrong_beginning(std::span<const char> bytes) {
   }
   if (bytes.size() < kTableAt) return "ends early";
   const auto version = number_at<uint32_t>(bytes, kVersionAt);
-  if (version != kPackageVersion && version != kShapedPackageVersion) {
+  if (version < kPackageVersion || version > kClusterPackageVersion) {
     return "is a package of format " + std::to_string(version) + ", this program reads formats " +
-           std::to_string(kPackageVersion) + " and " + std::to_string(kShapedPackageVersion) +
+           std::to_string(kPackageVersion) + " to " + std::to_string(kClusterPackageVersion) +
            ": compile the model again";
   }
   return "";
@@ -123,16 +123,16 @@ Status write_package_file(const std::string& path, const std::vector<SectionPiec
 }
 
 Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.is_open()) return Status::error(std::string("cannot read: ") + std::strerror(errno));
+  auto file = std::make_shared<const Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file->is_open()) return Status::error(std::string("cannot read: ") + std::strerror(errno));
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
+  if (::fstat(file->get(), &status) != 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
   if (S_ISDIR(status.st_mode)) return Status::error("cannot read: is a directory");
   if (!S_ISREG(status.st_mode)) return Status::error("is not a regular file");
   const auto file_bytes = static_cast<size_t>(status.st_size);
   // Nothing of a foreign file is mapped, however large it is.
   char beginning[kTableAt];
-  const ssize_t got = ::pread(file.get(), beginning, sizeof(beginning), 0);
+  const ssize_t got = ::pread(file->get(), beginning, sizeof(beginning), 0);
   if (got < 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
   const std::span<const char> head(beginning, static_cast<size_t>(got));
   if (std::string wrong = wrong_beginning(head); !wrong.empty()) return Status::error(wrong);
@@ -144,17 +144,31 @@ Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
   if (table_bytes > kMostTableBytes || table_bytes > file_bytes - kTableAt)
     return Status::error("is damaged: its table is too long");
 
-  Result<std::shared_ptr<const std::byte>> memory = map_bytes(file, 0, file_bytes, Paging::AtOnce);
-  if (!memory) return memory.status();
-  const std::span<const char> all(reinterpret_cast<const char*>(memory->get()), file_bytes);
-  const std::span<const char> table_text = all.subspan(kTableAt, table_bytes);
-  const std::string_view table_hash(all.data() + kTableHashAt, kTableAt - kTableHashAt);
-  if (content_hash(table_text, 1) != table_hash) return Status::error("is damaged: its table is not as it was written");
-  const std::optional<json> table = parse_shallow(table_text, json::input_format_t::json);
-  if (!table || !table->is_array()) return Status::error("is damaged: its table cannot be read");
   PackageFile package;
   package.version_ = number_at<uint32_t>(head, kVersionAt);
-  package.memory_ = *memory;
+  package.threads_ = threads;
+  package.file_ = file;
+  const bool is_read_at_once = package.version_ != kClusterPackageVersion;
+  const size_t mapped = is_read_at_once ? file_bytes : kTableAt + table_bytes;
+  Result<std::shared_ptr<const std::byte>> memory = map_bytes(*file, 0, mapped, Paging::AtOnce);
+  if (!memory) return memory.status();
+  const std::span<const char> all(reinterpret_cast<const char*>(memory->get()), mapped);
+  const std::span<const char> table_text = all.subspan(kTableAt, table_bytes);
+  package.table_hash_.assign(all.data() + kTableHashAt, kTableAt - kTableHashAt);
+  if (content_hash(table_text, 1) != package.table_hash_)
+    return Status::error("is damaged: its table is not as it was written");
+  if (Status rows = package.add_rows(table_text, file_bytes); !rows) return rows;
+  if (!is_read_at_once) return package;
+  for (auto& [name, section] : package.sections_) {
+    section.first = {*memory, memory->get() + section.offset};
+    if (Status good = package.check(name, section); !good) return good;
+  }
+  return package;
+}
+
+Status PackageFile::add_rows(std::span<const char> table_text, size_t file_bytes) {
+  const std::optional<json> table = parse_shallow(table_text, json::input_format_t::json);
+  if (!table || !table->is_array()) return Status::error("is damaged: its table cannot be read");
   for (const json& row : *table) {
     const std::string name = row.is_object() ? text_in(row, "name") : "";
     const std::optional<size_t> offset = name.empty() ? std::nullopt : size_in(row, "offset");
@@ -162,19 +176,45 @@ Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
     if (!offset || !bytes || *offset % kPageBytes != 0 || *offset > file_bytes || *bytes > file_bytes - *offset) {
       return Status::error("is damaged: section `" + name + "` is impossible");
     }
-    const std::span<const char> section = all.subspan(*offset, *bytes);
-    if (content_hash(section, threads) != text_in(row, "hash")) {
-      return Status::error("is damaged: section `" + name + "` is not as it was written");
-    }
-    if (!package.sections_.emplace(name, section).second)
+    if (!sections_.emplace(name, Section{*offset, *bytes, text_in(row, "hash")}).second)
       return Status::error("is damaged: section `" + name + "` is there twice");
   }
-  return package;
+  return Status::ok();
+}
+
+Status PackageFile::check(const std::string& name, const Section& section) const {
+  const std::span<const char> bytes(reinterpret_cast<const char*>(section.first.get()), section.bytes);
+  if (content_hash(bytes, threads_) == section.hash) return Status::ok();
+  return Status::error("is damaged: section `" + name + "` is not as it was written");
+}
+
+Status PackageFile::read(std::string_view name) {
+  const auto found = sections_.find(name);
+  if (found == sections_.end()) return Status::error("is damaged: it has no section `" + std::string(name) + "`");
+  Section& section = found->second;
+  if (section.first != nullptr) return Status::ok();
+  if (section.bytes > 0) {
+    Result<std::shared_ptr<const std::byte>> memory = map_bytes(*file_, section.offset, section.bytes, Paging::AtOnce);
+    if (!memory) return memory.status();
+    section.first = std::move(*memory);
+  }
+  return check(found->first, section);
+}
+
+size_t PackageFile::bytes_of(std::string_view name) const {
+  const auto found = sections_.find(name);
+  return found == sections_.end() ? 0 : found->second.bytes;
 }
 
 std::span<const char> PackageFile::section(std::string_view name) const {
   const auto found = sections_.find(name);
-  return found == sections_.end() ? std::span<const char>() : found->second;
+  if (found == sections_.end() || found->second.first == nullptr) return {};
+  return {reinterpret_cast<const char*>(found->second.first.get()), found->second.bytes};
+}
+
+std::shared_ptr<const std::byte> PackageFile::memory_of(std::string_view name) const {
+  const auto found = sections_.find(name);
+  return found == sections_.end() ? nullptr : found->second.first;
 }
 
 }  // namespace collage::runtime

@@ -10,8 +10,11 @@
 //
 // A file is read by the version that wrote it, and by no other: kPackageVersion changes with whatever changes the
 // meaning of a package, the plan's fields and the interface of compiled kernels among it (plan/plan.h,
-// core/external_functions.h). Packages of one shape and of several are two versions that change together: a program
-// that knows the first alone refuses the second as such.
+// core/external_functions.h). Packages of one shape, of several shapes, and of a cluster's hosts are versions that change
+// together: a program that knows the first alone refuses the others as such.
+//
+// Of a package for hosts only the frame is read when it is opened, and each section when it is asked for: what is in the
+// others is neither mapped nor looked at.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +27,7 @@
 #include <vector>
 
 #include "runtime/core/status.h"
+#include "runtime/io/descriptor.h"
 
 namespace collage::runtime {
 
@@ -32,6 +36,7 @@ inline constexpr std::string_view kPackageMagic =
     "COLLAGE\r\n\x1a\n";
 inline constexpr uint32_t kPackageVersion = 4;
 inline constexpr uint32_t kShapedPackageVersion = 5;
+inline constexpr uint32_t kClusterPackageVersion = 6;
 /// Of sections, and of tensors in them: a page.
 inline constexpr size_t kPageBytes = 4096;
 
@@ -40,9 +45,9 @@ struct SectionPieces {
   std::vector<std::span<const char>> pieces;  ///< one after another
 };
 
-/// `plan.2`: a section of one specialisation of several.
-inline std::string section_of(const std::string& name, size_t specialisation) {
-  return name + "." + std::to_string(specialisation);
+/// `plan.2`: a section of one specialisation, or one host, of several.
+inline std::string section_of(const std::string& name, size_t number) {
+  return name + "." + std::to_string(number);
 }
 
 /// Writes beside `path`, then renames. Every section begins at a multiple of kPageBytes.
@@ -56,15 +61,31 @@ class PackageFile {
   static Result<PackageFile> open(const std::string& path, int threads);
 
   uint32_t version() const { return version_; }
+  /// Equal for files that are equal.
+  const std::string& table_hash() const { return table_hash_; }
   bool has(std::string_view name) const { return sections_.find(name) != sections_.end(); }
-  /// Empty if there is none of this name. Lives as long as `memory`.
+  size_t bytes_of(std::string_view name) const;
+  /// Maps a section of a package for hosts, and compares it with its hash. Others are mapped already.
+  Status read(std::string_view name);
+  /// Empty if there is none of this name, or it was not read. Lives as long as `memory_of`.
   std::span<const char> section(std::string_view name) const;
-  const std::shared_ptr<const std::byte>& memory() const { return memory_; }
+  std::shared_ptr<const std::byte> memory_of(std::string_view name) const;
 
  private:
+  struct Section {
+    size_t offset = 0, bytes = 0;
+    std::string hash{};
+    std::shared_ptr<const std::byte> first{};  ///< shares what keeps it; null: not read, or empty
+  };
+
+  Status add_rows(std::span<const char> table_text, size_t file_bytes);
+  Status check(const std::string& name, const Section& section) const;
+
   uint32_t version_ = kPackageVersion;
-  std::shared_ptr<const std::byte> memory_;
-  std::map<std::string, std::span<const char>, std::less<>> sections_;
+  int threads_ = 1;
+  std::string table_hash_;
+  std::shared_ptr<const Descriptor> file_;
+  std::map<std::string, Section, std::less<>> sections_;
 };
 
 }  // namespace collage::runtime

@@ -261,8 +261,9 @@ void fields(Archive& a, KnownRun& whole) {
 
 template <typename Archive>
 void fields(Archive& a, Plan& whole) {
-  auto& [model, spaces, devices, buffers, constants, host_constants, partitions, steps, lanes, inputs, outputs,
+  auto& [model, part, spaces, devices, buffers, constants, host_constants, partitions, steps, lanes, inputs, outputs,
          predicted, is_concurrent, known_runs] = whole;
+  static_cast<void>(part);            // the package knows whose section it is
   static_cast<void>(host_constants);  // a section of its own
   a("model", model);
   a("spaces", spaces);

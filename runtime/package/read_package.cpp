@@ -10,6 +10,7 @@
 #include "runtime/core/checked_size.h"
 #include "runtime/core/code_features.h"
 #include "runtime/core/external_functions.h"
+#include "runtime/core/host_space.h"
 #include "runtime/core/tiles.h"
 #include "runtime/package/package.h"
 #include "runtime/package/package_file.h"
@@ -36,9 +37,9 @@ std::string section_text(const PackageFile& file, const std::string& name) {
   return {section.begin(), section.end()};
 }
 
-/// `plan` of a package of one shape, `plan.2` of one of several.
-std::string section_name(const char* name, bool is_shaped, size_t index) {
-  return is_shaped ? section_of(name, index) : std::string(name);
+/// `plan` of a package of one shape, `plan.2` of one of several, or for several hosts.
+std::string section_name(const char* name, bool is_numbered, size_t index) {
+  return is_numbered ? section_of(name, index) : std::string(name);
 }
 
 /// The section `about`.
@@ -61,10 +62,17 @@ class AboutReader {
       if (!feature.is_string()) return damaged("its description cannot be read");
       features.push_back(feature.get<std::string>());
     }
+    const auto found = about->find("hosts");
+    if (found != about->end()) {
+      if (!found->is_array() || found->empty() || found->size() > kMostHosts)
+        return damaged("its number of hosts is impossible");
+      hosts = found->size();
+    }
     return check_machine(*about);
   }
 
   int threads = 1;
+  std::optional<size_t> hosts;  ///< of a cluster
   std::vector<std::string> features;
 
  private:
@@ -90,24 +98,27 @@ class AboutReader {
   }
 };
 
-/// A specialisation.
+/// A specialisation, or a part.
 class PackageReader {
  public:
-  PackageReader(const PackageFile& file, bool is_shaped, size_t index, std::vector<std::string> features)
-      : file_(file), is_shaped_(is_shaped), index_(index), features_(std::move(features)) {}
+  /// `hosts`: of a package for a cluster.
+  PackageReader(const PackageFile& file, bool is_shaped, std::optional<size_t> hosts, size_t index,
+                std::vector<std::string> features)
+      : file_(file), is_numbered_(is_shaped || hosts), hosts_(hosts), index_(index), features_(std::move(features)) {}
 
   Result<Package> read() {
     if (Status status = read_plan(); !status) return status;
     if (Status status = read_code(); !status) return status;
     if (Status status = check(); !status) return status;
-    package_.placed = section_text(file_, section_name("placed", is_shaped_, index_));
+    package_.placed = section_text(file_, section_name("placed", is_numbered_ && !hosts_, index_));
     return std::move(package_);
   }
 
  private:
   std::span<const char> section(const char* name) const {
-    return file_.section(section_name(name, is_shaped_, index_));
+    return file_.section(section_name(name, is_numbered_, index_));
   }
+  std::string constants() const { return section_name("constants", hosts_.has_value(), index_); }
 
   Status read_plan() {
     std::optional<json> document = parse_shallow(section("plan"), json::input_format_t::cbor);
@@ -119,6 +130,7 @@ class PackageReader {
     });
     if (!plan) return damaged("in its plan, " + plan.message());
     package_.plan = std::move(*plan);
+    if (hosts_) package_.plan.part = {static_cast<int>(index_), static_cast<int>(*hosts_)};
     for (const auto& [symbol, offset] : (*document)["symbols"].items()) {
       if (!offset.is_number_unsigned()) return damaged("kernel `" + symbol + "` has no place");
       image_.symbols.emplace_back(symbol, offset.get<size_t>());
@@ -128,23 +140,25 @@ class PackageReader {
 
   /// A tensor where it is mapped.
   Result<Tensor> tensor_at(DType dtype, const Shape& shape, size_t place) const {
-    const std::span<const char> section = file_.section("constants");
+    const std::span<const char> section = file_.section(constants());
     const std::optional<size_t> bytes = checked_bytes(dtype, shape);
     const bool is_inside = bytes && place <= section.size() && *bytes <= section.size() - place;
     if (!is_inside || place % kTensorAlignment != 0) return Status::error("lies outside the constants");
     const auto* first = reinterpret_cast<const std::byte*>(section.data()) + place;
-    return Tensor(dtype, shape, {file_.memory(), first});
+    return Tensor(dtype, shape, {file_.memory_of(constants()), first});
   }
 
   /// They begin the section.
   Status place_host_constants() {
     Plan& plan = package_.plan;
-    const std::span<const char> section = file_.section("constants");
+    const std::span<const char> section = file_.section(constants());
     if (plan.spaces.empty() || plan.spaces[0].constant_bytes > section.size()) {
       return damaged("its constants are missing");
     }
     const auto* first = reinterpret_cast<const std::byte*>(section.data());
-    plan.host_constants = {{file_.memory(), first}, plan.spaces[0].constant_bytes};
+    if (section.data() != nullptr) {
+      plan.host_constants = {{file_.memory_of(constants()), first}, plan.spaces[0].constant_bytes};
+    }
     return Status::ok();
   }
 
@@ -174,7 +188,12 @@ class PackageReader {
     if (pages <= 0 || page <= 0) return Status::ok();
     const size_t memory = static_cast<size_t>(pages) * static_cast<size_t>(page);
     size_t most = 0;
-    for (const MemorySpace& space : package_.plan.spaces) most = std::max(most, space.arena_bytes);
+    const auto is_elsewhere = [&](const MemorySpace& space) {
+      return space.name != host_space(0) && is_host_space(space.name);
+    };
+    for (const MemorySpace& space : package_.plan.spaces) {
+      if (!is_elsewhere(space)) most = std::max(most, space.arena_bytes);
+    }
     for_each_kernel_call(package_.plan, [&](const KernelCall& call) { most = std::max(most, call.scratch_bytes); });
     if (most <= memory) return Status::ok();
     return Status::error("needs " + std::to_string(most) + " bytes of memory, this machine has " +
@@ -182,15 +201,40 @@ class PackageReader {
   }
 
   const PackageFile& file_;
-  bool is_shaped_;
+  bool is_numbered_;
+  std::optional<size_t> hosts_;
   size_t index_;
   std::vector<std::string> features_;
   Package package_;
   CodeImage image_;
 };
 
+/// Whether the sections are there that a version needs.
+Status check_sections(const PackageFile& file, const std::vector<std::string>& wanted) {
+  for (const std::string& name : wanted) {
+    if (!file.has(name)) return damaged("it has no section `" + name + "`");
+  }
+  return Status::ok();
+}
+
+/// Of a package for hosts.
+Status check_parts(const PackageFile& file, const std::optional<size_t>& hosts) {
+  const bool is_cluster = file.version() == kClusterPackageVersion;
+  if (hosts.has_value() != is_cluster)
+    return damaged(is_cluster ? "it does not say for which hosts it is" : "it says that it is for several hosts");
+  std::vector<std::string> wanted;
+  for (size_t i = 0; i < hosts.value_or(0); ++i) {
+    for (const char* name : {"plan", "code", "constants"}) wanted.push_back(section_of(name, i));
+  }
+  return check_sections(file, wanted);
+}
+
 /// The section `shapes`; empty where there is none. Sections and version agree then.
 Result<ShapeTable> read_shapes(const PackageFile& file) {
+  if (file.version() == kClusterPackageVersion) {
+    if (Status status = check_sections(file, {"about", "placed"}); !status) return status;
+    return ShapeTable();
+  }
   const bool is_shaped = file.version() == kShapedPackageVersion;
   if (file.has("shapes") != is_shaped) {
     return damaged(is_shaped ? "it has no section `shapes`" : "it has a section `shapes`, which its format has not");
@@ -209,9 +253,7 @@ Result<ShapeTable> read_shapes(const PackageFile& file) {
     for (const char* name : {"plan", "code", "placed"}) wanted.push_back(section_name(name, is_shaped, i));
   }
   wanted.emplace_back("constants");
-  for (const std::string& name : wanted) {
-    if (!file.has(name)) return damaged("it has no section `" + name + "`");
-  }
+  if (Status status = check_sections(file, wanted); !status) return status;
   return table;
 }
 
@@ -225,9 +267,16 @@ Result<PackageSet> PackageSet::open(const std::string& path) {
     if (!shapes) return shapes.status();
     PackageSet set;
     set.shapes_ = std::move(*shapes);
+    for (const char* name : {"about", "placed"}) {
+      if (file->version() != kClusterPackageVersion) continue;
+      if (Status status = file->read(name); !status) return status;
+    }
     set.about_ = section_text(*file, "about");
     AboutReader about;
     if (Status status = about.read(set.about_); !status) return status;
+    if (Status status = check_parts(*file, about.hosts); !status) return status;
+    set.is_for_cluster_ = about.hosts.has_value();
+    set.hosts_ = about.hosts.value_or(1);
     set.threads_ = about.threads;
     set.features_ = std::move(about.features);
     set.file_ = std::make_shared<const PackageFile>(std::move(*file));
@@ -237,13 +286,32 @@ Result<PackageSet> PackageSet::open(const std::string& path) {
   }
 }
 
+const std::string& PackageSet::digest() const {
+  return file_->table_hash();
+}
+
+Status PackageSet::check_one_host() const {
+  if (!is_cluster()) return Status::ok();
+  const std::string hosts = std::to_string(hosts_);
+  return Status::error("holds the parts of " + hosts + " hosts: `mpirun -n " + hosts + " collage-run` runs it");
+}
+
 std::string PackageSet::placed(size_t index) const {
   return section_text(*file_, section_name("placed", is_shaped(), index));
 }
 
 Result<Package> PackageSet::load(size_t index) const {
   try {
-    Result<Package> package = PackageReader(*file_, is_shaped(), index, features_).read();
+    std::optional<size_t> hosts;
+    PackageFile file = *file_;  // threads share the set
+    if (is_for_cluster_) {
+      if (index >= hosts_) return Status::error("has no part for host " + std::to_string(index));
+      hosts = hosts_;
+      for (const char* name : {"plan", "code", "constants"}) {
+        if (Status status = file.read(section_of(name, index)); !status) return status;
+      }
+    }
+    Result<Package> package = PackageReader(file, is_shaped(), hosts, index, features_).read();
     if (!package) return package.status();
     package->threads = threads_;
     package->about = about_;
@@ -260,6 +328,7 @@ Result<Package> read_package(const std::string& path) {
   Result<PackageSet> set = PackageSet::open(path);
   if (!set) return set.status();
   if (set->is_shaped()) return Status::error("holds several shapes: " + set->shapes().held());
+  if (Status status = set->check_one_host(); !status) return status;
   return set->load(0);
 }
 

@@ -8,6 +8,8 @@
 // are not put there again:
 //
 //     constants   | c0 c1 c2 | tensors | c3, of the second alone | tensors |        region of the second: up to c3
+//
+// Each host of a cluster has a section of its own.
 #include <algorithm>
 #include <deque>
 #include <exception>
@@ -18,6 +20,7 @@
 #include "runtime/core/checked_size.h"
 #include "runtime/core/code_features.h"
 #include "runtime/core/external_functions.h"
+#include "runtime/core/host_space.h"
 #include "runtime/libraries/library.h"
 #include "runtime/package/content_hash.h"
 #include "runtime/package/package.h"
@@ -136,6 +139,18 @@ CodeImage joined(const std::vector<CodeImage>& images) {
   return all;
 }
 
+/// The images that the plan calls something of.
+std::vector<CodeImage> called_images(const Package& package) {
+  std::set<std::string, std::less<>> called;
+  for_each_kernel_call(package.plan, [&](const KernelCall& call) { called.insert(call.symbol); });
+  std::vector<CodeImage> images = package.code->images();
+  std::erase_if(images, [&](const CodeImage& image) {
+    return std::none_of(image.symbols.begin(), image.symbols.end(),
+                        [&](const auto& symbol) { return called.contains(symbol.first); });
+  });
+  return images;
+}
+
 json about(const std::vector<Package>& packages) {
   json libraries = json::object();
   std::set<std::string> features;
@@ -166,47 +181,76 @@ std::string written(const json& document) {
   return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-/// Sections of specialisations; their bytes live as long as it.
+/// Sections of specialisations or parts; their bytes live as long as it.
 class SectionWriter {
  public:
-  /// `shapes`: null for a package of one.
-  explicit SectionWriter(const ShapeTable* shapes) : shapes_(shapes) {}
+  /// `shapes`: null for a package of one, and for one of parts.
+  SectionWriter(const ShapeTable* shapes, bool is_for_hosts) : shapes_(shapes), is_for_hosts_(is_for_hosts) {}
 
   void add(const Package& package) {
-    const CodeImage& code = codes_.emplace_back(joined(package.code->images()));
+    const CodeImage& code =
+        codes_.emplace_back(joined(is_for_hosts_ ? called_images(package) : package.code->images()));
+    if (is_for_hosts_ || constants_.empty()) constants_.emplace_back();
+    ConstantSection& constants = constants_.back();
     Plan plan = package.plan;
-    HostRegion& region = regions_.emplace_back(&plan, &constants_);
+    HostRegion& region = regions_.emplace_back(&plan, &constants);
     region.move();
     json document = {
-        {"plan", to_json(std::move(plan), [&](const Tensor& tensor) { return constants_.place_of(tensor); })}};
+        {"plan", to_json(std::move(plan), [&](const Tensor& tensor) { return constants.place_of(tensor); })}};
     document["symbols"] = json::object();
     for (const auto& [symbol, offset] : code.symbols) document["symbols"][symbol] = offset;
     const std::vector<uint8_t>& bytes = plans_.emplace_back(json::to_cbor(document));
     const auto name = [&](const char* section) {
-      return shapes_ == nullptr ? std::string(section) : section_of(section, plans_.size() - 1);
+      return shapes_ == nullptr && !is_for_hosts_ ? std::string(section) : section_of(section, plans_.size() - 1);
     };
     sections_.push_back({name("plan"), {as_chars(bytes)}});
     sections_.push_back({name("code"), {as_chars(code.text)}});
-    sections_.push_back({name("placed"), {as_chars(package.placed)}});
+    if (is_for_hosts_) {
+      sections_.push_back({name("constants"), constants.pieces()});
+      if (plans_.size() > 1) return;
+      sections_.insert(sections_.begin(), SectionPieces{"placed", {as_chars(package.placed)}});
+    } else {
+      sections_.push_back({name("placed"), {as_chars(package.placed)}});
+    }
   }
+
+  size_t plan_bytes(size_t part) const { return plans_[part].size(); }
+  size_t code_bytes(size_t part) const { return codes_[part].text.size(); }
+  size_t constant_bytes(size_t part) const { return constants_[part].size(); }
 
   Status write(const std::string& path, const std::string& about) {
     const std::string table = shapes_ == nullptr ? "" : written(to_json(*shapes_));
     std::vector<SectionPieces> all{{"about", {as_chars(about)}}};
     if (shapes_ != nullptr) all.push_back({"shapes", {as_chars(table)}});
     all.insert(all.end(), sections_.begin(), sections_.end());
-    all.push_back({"constants", constants_.pieces()});
-    return write_package_file(path, all, shapes_ == nullptr ? kPackageVersion : kShapedPackageVersion);
+    if (!is_for_hosts_) all.push_back({"constants", constants_.front().pieces()});
+    const uint32_t of_one_host = shapes_ == nullptr ? kPackageVersion : kShapedPackageVersion;
+    return write_package_file(path, all, is_for_hosts_ ? kClusterPackageVersion : of_one_host);
   }
 
  private:
   const ShapeTable* shapes_;
-  ConstantSection constants_;
+  bool is_for_hosts_;
+  std::deque<ConstantSection> constants_;  ///< one for all specialisations; one for each host
   std::deque<HostRegion> regions_;
   std::deque<CodeImage> codes_;
   std::deque<std::vector<uint8_t>> plans_;
   std::vector<SectionPieces> sections_;
 };
+
+/// What a host has to have room for.
+json about_host(const Package& part, size_t host, const SectionWriter& writer) {
+  json devices = json::object();
+  for (const DeviceSpec& device : part.plan.devices) {
+    if (device.kind == kRemoteKind) continue;
+    for (const MemorySpace& space : part.plan.spaces) {
+      if (space.name == device.space) devices[device.space] = space.arena_bytes + space.constant_bytes;
+    }
+  }
+  return {{"name", host_space(static_cast<int>(host))},     {"plan_bytes", writer.plan_bytes(host)},
+          {"code_bytes", writer.code_bytes(host)},          {"constant_bytes", writer.constant_bytes(host)},
+          {"arena_bytes", part.plan.spaces[0].arena_bytes}, {"devices", devices}};
+}
 
 /// Whether all code that the plan calls can be stored.
 bool is_whole(const Package& package) {
@@ -222,17 +266,20 @@ bool is_whole(const Package& package) {
   return is_whole;
 }
 
-Status write_all(const std::string& path, const std::vector<Package>& packages, const ShapeTable* shapes) {
+Status write_all(const std::string& path, const std::vector<Package>& packages, const ShapeTable* shapes,
+                 bool is_for_hosts = false) {
   const std::string start = "cannot write '" + path + "': ";
   for (const Package& package : packages) {
     if (!is_whole(package)) return Status::error(start + "a kernel has no code that can be stored");
   }
   try {
-    SectionWriter writer(shapes);
+    SectionWriter writer(shapes, is_for_hosts);
     for (const Package& package : packages) writer.add(package);
     json description = about(packages);
     for (size_t i = 0; shapes != nullptr && i < packages.size(); ++i)
       description["shapes"].push_back(shapes->name_of(i));
+    for (size_t i = 0; is_for_hosts && i < packages.size(); ++i)
+      description["hosts"].push_back(about_host(packages[i], i, writer));
     return writer.write(path, written(description));
   } catch (const std::exception& exception) {
     return Status::error(start + exception.what());
@@ -243,6 +290,19 @@ Status write_all(const std::string& path, const std::vector<Package>& packages, 
 
 Status write_package(const std::string& path, const Package& package) {
   return write_all(path, {package}, nullptr);
+}
+
+Status write_cluster_package(const std::string& path, const std::vector<Package>& parts) {
+  const std::string start = "cannot write '" + path + "': ";
+  if (parts.size() > kMostHosts) return Status::error(start + "more than " + std::to_string(kMostHosts) + " hosts");
+  if (parts.empty()) return Status::error(start + "it has no parts");
+  for (size_t host = 0; host < parts.size(); ++host) {
+    const PlanPart expected{static_cast<int>(host), static_cast<int>(parts.size())};
+    const Plan& plan = parts[host].plan;
+    if (plan.part != expected || plan.model != parts.front().plan.model)
+      return Status::error(start + "its parts are not those of one plan");
+  }
+  return write_all(path, parts, nullptr, true);
 }
 
 Status write_packages(const std::string& path, const std::vector<Package>& packages, const ShapeTable& shapes) {

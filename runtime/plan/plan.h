@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -34,9 +35,13 @@ struct MemorySpace {
   size_t capacity = 0;        ///< bytes that the space has; 0: no limit
 };
 
-/// A device that the plan needs, with the settings of its simulation. The host always exists and is not listed.
+/// Of devices that are other hosts.
+inline constexpr std::string_view kRemoteKind = "remote";
+
+/// A device that the plan needs, with the settings of its simulation. The host always exists and is not listed. Another
+/// host of a cluster is a device of kind `remote`: copies to it are sent, copies from it are received.
 struct DeviceSpec {
-  std::string space;  ///< `npu[0]`: a row of Plan::spaces
+  std::string space;  ///< `npu[0]`, `host[1]`: a row of Plan::spaces
   std::string kind;   ///< row of devices/device_list.def: `sim`
   AttrMap attrs;      ///< the rule file's attributes
   struct Link {
@@ -164,8 +169,19 @@ struct KnownRun {
   std::vector<Tensor> outputs{};
 };
 
+/// What one host of a cluster has of a plan: the steps that run there, in the order of the whole, and the conversions
+/// from and to its memory. Its own memory is the space `host`, those of others are devices of kind `remote`. Inputs and
+/// outputs are those of the first host. All parts have the conversions between two hosts in the same order.
+struct PlanPart {
+  int host = 0;   ///< its number
+  int hosts = 1;  ///< of all parts
+
+  friend bool operator==(const PlanPart&, const PlanPart&) = default;
+};
+
 struct Plan {
   std::string model;
+  PlanPart part{};
   std::vector<MemorySpace> spaces;  ///< spaces[0] is `host`
   std::vector<DeviceSpec> devices;
   std::vector<Buffer> buffers;

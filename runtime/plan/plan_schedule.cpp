@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "runtime/core/host_space.h"
+
 namespace collage::runtime {
 namespace {
 
@@ -110,6 +112,13 @@ const std::string& space_of(const Plan& plan, BufferId id) {
   return plan.spaces[static_cast<size_t>(buffer.space)].name;
 }
 
+/// The memory in which a step of the host works: of a plan over several hosts, that of one of them.
+std::string host_of_work(const Plan& plan, int partition) {
+  if (plan.part.hosts > 1 || partition < 0) return host_space(0);
+  const std::string& instance = plan.partitions[static_cast<size_t>(partition)].instance;
+  return is_host_space(instance) ? instance : host_space(0);
+}
+
 Task work_of(const Plan& plan, const Step& step, Machine& machine) {
   if (const auto* convert = std::get_if<ConvertStep>(&step)) {
     return {convert->cost, machine.of_conversion(space_of(plan, convert->from), space_of(plan, convert->to))};
@@ -120,7 +129,7 @@ Task work_of(const Plan& plan, const Step& step, Machine& machine) {
   const auto* host = std::get_if<HostStep>(&step);
   const int partition = host != nullptr ? host->partition : std::get<LibraryStep>(step).partition;
   const Duration cost = partition < 0 ? Duration() : plan.partitions[static_cast<size_t>(partition)].cost;
-  return {cost, machine.of_work("host")};
+  return {cost, machine.of_work(host_of_work(plan, partition))};
 }
 
 }  // namespace
@@ -128,7 +137,8 @@ Task work_of(const Plan& plan, const Step& step, Machine& machine) {
 Machine machine_of(const std::vector<DeviceSpec>& devices) {
   Machine machine;
   for (const DeviceSpec& device : devices) {
-    machine.add_device(device.space, device.copy_queue);
+    // A host only starts copies, wherever it stands; what limits them is the link.
+    if (device.kind != kRemoteKind) machine.add_device(device.space, device.copy_queue);
     for (const DeviceSpec::Link& link : device.links) {
       machine.add_route(device.space, link.to,
                         link.hops.empty() ? std::vector<LinkHop>{{device.space, link.to, link.duplex}} : link.hops);
@@ -178,6 +188,20 @@ std::vector<Task> tasks_in_lanes(const Plan& plan) {
     tasks[s].resources = lane == 0 ? all : std::vector<int>{lane};
   }
   return tasks;
+}
+
+Timeline predicted_timeline(const Plan& plan, const std::vector<Task>& tasks) {
+  Timeline timeline;
+  if (plan.is_concurrent) {
+    for (const Task& task : tasks) timeline.add(task);
+    return timeline;
+  }
+  std::vector<Task> lanes = tasks_in_lanes(plan);
+  for (size_t s = 0; s < lanes.size(); ++s) {
+    lanes[s].length = tasks[s].length;
+    timeline.add(lanes[s]);
+  }
+  return timeline;
 }
 
 std::vector<bool> simulated_steps(const Plan& plan, const std::vector<bool>& is_simulated) {

@@ -24,6 +24,9 @@ std::vector<Task> tasks_of(const Plan& plan, Machine& machine);
 /// Tasks by step of a plan that is not concurrent: in sequence except for lanes. Lengths are not set.
 std::vector<Task> tasks_in_lanes(const Plan& plan);
 
+/// When each step runs as predicted; `tasks`: those of the plan, with their lengths.
+Timeline predicted_timeline(const Plan& plan, const std::vector<Task>& tasks);
+
 /// True for steps whose time is simulated: those that a simulated device takes part in. `is_simulated`: by device of
 /// the plan.
 std::vector<bool> simulated_steps(const Plan& plan, const std::vector<bool>& is_simulated);

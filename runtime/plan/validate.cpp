@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/core/checked_size.h"
+#include "runtime/core/host_space.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
 
@@ -19,13 +20,15 @@ class Validator {
   explicit Validator(const Plan& plan) : plan_(plan) {}
 
   Status run() {
+    if (Status status = check_part(); !status) return status;
     if (Status status = check_spaces(); !status) return status;
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       if (Status status = check_buffer(plan_.buffers[i]); !status) return in("buffer", i, status);
     }
     if (Status status = check_constants(); !status) return status;
     bool fits = plan_.lanes.empty() || plan_.lanes.size() == plan_.steps.size();
-    for (int lane : plan_.lanes) fits = fits && lane >= 0 && lane <= static_cast<int>(plan_.devices.size());
+    // A part of a split on each device, and one in the memory of the host itself.
+    for (int lane : plan_.lanes) fits = fits && lane >= 0 && lane <= static_cast<int>(plan_.devices.size()) + 1;
     if (!fits) return Status::error("damaged plan: its lanes are not those of its steps");
     if (!check_duration(plan_.predicted)) return damaged("its predicted time is impossible");
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -50,6 +53,26 @@ class Validator {
   }
   static Status damaged(const std::string& what) { return Status::error("damaged plan: " + what); }
 
+  /// Other hosts are there in parts alone.
+  Status check_part() const {
+    const PlanPart& part = plan_.part;
+    if (part.hosts < 1 || part.host < 0 || part.host >= part.hosts) return damaged("it is the part of no host");
+    if (part.host > 0 && !(plan_.inputs.empty() && plan_.outputs.empty() && plan_.known_runs.empty()))
+      return damaged("only the first host has inputs and outputs");
+    for (const DeviceSpec& device : plan_.devices) {
+      if (device.kind != kRemoteKind) continue;
+      if (part.hosts == 1) {
+        return Status::error(
+            "the plan is for several hosts, and is not cut into their parts: `mpirun -n N collage-run` "
+            "runs a package of them");
+      }
+      const std::optional<int> number = host_number(device.space);
+      if (!number || *number == part.host || *number >= part.hosts)
+        return damaged("device `" + device.space + "` is no other host");
+    }
+    return Status::ok();
+  }
+
   Status check_spaces() {
     if (plan_.spaces.empty() || plan_.spaces[0].name != "host") return damaged("the first memory space is not `host`");
     std::set<std::string> names;
@@ -58,7 +81,9 @@ class Validator {
       if (space.arena_bytes > kMostBytes || space.constant_bytes > kMostBytes) {
         return damaged("space `" + space.name + "` has an impossible size");
       }
-      if (space.capacity != 0 && space.arena_bytes + space.constant_bytes > space.capacity) {
+      // Constants of the host may lie further apart than in the plan that was compiled for its memory: at pages.
+      const bool is_host = &space == plan_.spaces.data();
+      if (!is_host && space.capacity != 0 && space.arena_bytes + space.constant_bytes > space.capacity) {
         return Status::error("space `" + space.name + "` needs " +
                              std::to_string(space.arena_bytes + space.constant_bytes) + " bytes and has " +
                              std::to_string(space.capacity));
@@ -92,6 +117,7 @@ class Validator {
       bytes = buffer.tensor.encoded_bytes;
     }
     const MemorySpace& space = plan_.spaces[static_cast<size_t>(buffer.space)];
+    if (buffer.is_constant && is_remote(buffer.space)) return Status::error("constants of another host are its own");
     size_t region = buffer.is_constant ? space.constant_bytes : space.arena_bytes;
     if (buffer.offset % kTensorAlignment != 0) return Status::error("its offset is not aligned");
     if (buffer.offset > region || *bytes > region - buffer.offset) return Status::error("it lies outside its arena");
@@ -193,6 +219,7 @@ class Validator {
       return Status::error("its device does not exist");
     }
     int space = space_of(plan_.devices[static_cast<size_t>(step.device)]);
+    if (is_remote(space)) return Status::error("its device is another host");
     for (const OpCall& op : step.ops) {
       if (Status status = check_op(op, space, false); !status) return status;
     }
@@ -227,6 +254,10 @@ class Validator {
     if (from.space != 0 && to.space != 0 && from.space != to.space &&
         from.tensor.form.storage != to.tensor.form.storage) {
       return Status::error("a copy between devices cannot change the dtype");
+    }
+    if (is_remote(from.space) || is_remote(to.space)) {
+      if (from.space != 0 && to.space != 0) return Status::error("copies to other hosts are between memories of hosts");
+      if (from.tensor.form != to.tensor.form) return Status::error("a copy between hosts cannot change the format");
     }
     if (!step.kernel) return Status::ok();
     if (step.kernel->scratch_bytes > 0) return Status::error("its kernel wants scratch memory");
@@ -298,6 +329,11 @@ class Validator {
     return fit(run.outputs, plan_.outputs) ? Status::ok() : Status::error("its outputs are not those of the model");
   }
 
+  bool is_remote(int space) const {
+    const std::string& name = plan_.spaces[static_cast<size_t>(space)].name;
+    return std::any_of(plan_.devices.begin(), plan_.devices.end(),
+                       [&](const DeviceSpec& device) { return device.space == name && device.kind == kRemoteKind; });
+  }
   bool is_buffer(BufferId id) const { return id >= 0 && static_cast<size_t>(id) < plan_.buffers.size(); }
   const Buffer& buffer_of(BufferId id) const { return plan_.buffers[static_cast<size_t>(id)]; }
   int space_of(const DeviceSpec& device) const {

@@ -66,14 +66,14 @@ void fill_graph(Model& model, Randomizer& random) {
 }
 
 /// Runs of nodes in id order are partitions: no cycle can arise.
-void place_graph(Model& model, Randomizer& random) {
+void place_graph(Model& model, Randomizer& random,
+                 const std::vector<std::string>& instances = {"host", "npu[0]", "npu[1]"}) {
   std::vector<std::string> run;
   auto close = [&] {
-    static const char* const kInstances[] = {"host", "npu[0]", "npu[1]"};
-    std::string instance = kInstances[random.below(3)];
+    std::string instance = instances[static_cast<size_t>(random.below(static_cast<int>(instances.size())))];
     std::map<std::string, std::string> layouts;
     for (ir::ValueId value : model.graph.value_ids()) layouts[model.graph.value(value).name] = random.layout();
-    model.partition(instance == "host" ? "host" : "npu", instance, run, 1 + random.below(1000), layouts);
+    model.partition(runtime::is_host_space(instance) ? "host" : "npu", instance, run, 1 + random.below(1000), layouts);
     run.clear();
   };
   for (ir::NodeId node : model.graph.node_ids()) {
@@ -120,6 +120,66 @@ void connect(Model& model, Randomizer& random) {
   }
   for (ir::ValueId output : model.graph.outputs()) want(output, ir::kHostPlain);
   std::shuffle(model.placement.conversions.begin(), model.placement.conversions.end(), std::mt19937(7));
+}
+
+/// The same over several hosts: from memory to memory, plainly between them.
+void connect_hosts(Model& model) {
+  std::map<ir::ValueId, std::vector<Format>> has;
+  for (ir::ValueId input : model.graph.inputs()) has[input] = {ir::kHostPlain};
+  for (const ir::Partition& partition : model.placement.partitions) {
+    for (const ir::BoundaryValue& output : partition.outputs) has[output.value] = {output.format};
+  }
+  const auto want = [&](ir::ValueId value, const Format& format) {
+    std::vector<Format>& formats = has[value];
+    const auto is_there = [&](const Format& one) {
+      return std::find(formats.begin(), formats.end(), one) != formats.end();
+    };
+    if (is_there(format)) return;
+    Format at = formats[0];
+    const std::string from = runtime::host_space(model.targets.host_of(at.space));
+    const std::string to = runtime::host_space(model.targets.host_of(format.space));
+    for (const Format& next : {Format{at.space, "plain"}, Format{from, "plain"}, Format{to, "plain"},
+                               Format{format.space, "plain"}, format}) {
+      if (!is_there(next)) {
+        model.convert(model.graph.value(value).name.c_str(), at, next, 1 + static_cast<int64_t>(formats.size()));
+        formats.push_back(next);
+      }
+      at = next;
+    }
+  };
+  for (const ir::Partition& partition : model.placement.partitions) {
+    for (const ir::BoundaryValue& input : partition.inputs) want(input.value, input.format);
+  }
+  for (ir::ValueId output : model.graph.outputs()) want(output, ir::kHostPlain);
+  std::shuffle(model.placement.conversions.begin(), model.placement.conversions.end(), std::mt19937(7));
+}
+
+/// Names of the values that go from one host to another, as one of both parts has them.
+std::vector<std::string> messages(const runtime::Plan& part, int from, int to) {
+  std::vector<std::string> names;
+  for (const runtime::ConvertStep* step : steps_of<runtime::ConvertStep>(part)) {
+    const auto host_of = [&](runtime::BufferId id) {
+      const runtime::Buffer& buffer = part.buffers[static_cast<size_t>(id)];
+      const std::string& space = part.spaces[static_cast<size_t>(buffer.space)].name;
+      return buffer.space == 0 ? part.part.host : runtime::host_number(space).value_or(part.part.host);
+    };
+    if (host_of(step->from) != from || host_of(step->to) != to) continue;
+    names.push_back(part.buffers[static_cast<size_t>(step->from)].name);
+  }
+  return names;
+}
+
+/// What makes runs of parts end: both ends of a copy agree on which it is, as every part has them in the order of the
+/// whole.
+void expect_parts_agree(const std::vector<BuiltPlan>& parts) {
+  for (int from = 0; from < static_cast<int>(parts.size()); ++from) {
+    for (int to = 0; to < static_cast<int>(parts.size()); ++to) {
+      if (from == to) continue;
+      EXPECT_EQ(messages(parts[static_cast<size_t>(from)].plan, from, to),
+                messages(parts[static_cast<size_t>(to)].plan, from, to))
+          << from << " to " << to;
+    }
+  }
 }
 
 void expect_tight_enough(const runtime::Plan& plan) {
@@ -204,6 +264,31 @@ TEST(RandomPlacements, ConcurrentPlansRunLikeTheReference) {
   }
   EXPECT_GT(faster, 75);
   EXPECT_GT(compared, 30);
+}
+
+/// Parts of hosts, in sequence and with overlap: all copies pair, nothing waits for ever, and the bits are those of one
+/// host.
+TEST(RandomPlacements, PartsOfSeveralHostsRunLikeTheReference) {
+  size_t copies = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Randomizer random(seed);
+    Model model;
+    model.make_cluster(3);
+    fill_graph(model, random);
+    place_graph(model, random, {"host", "host[1]", "host[2]", "npu[0]", "npu[1]"});
+    connect_hosts(model);
+    model.targets.is_concurrent = seed % 2 == 0;
+    for (DeviceTarget& device : model.targets.devices) device.spec.copy_queue = seed % 4 < 2;
+    const BuiltPlan built = model.build();
+    const std::vector<BuiltPlan> parts = cut_by_host(built, model.targets);
+    ASSERT_EQ(parts.size(), 3u);
+    expect_parts_agree(parts);
+    for (int other : {1, 2}) copies += messages(parts[0].plan, 0, other).size();
+    model.expect_parts_run_like_reference(built);
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(copies, 200u);
 }
 
 /// Devices whose commands take up to 0.2 ms beside each other and the host, and three executions of one program at

@@ -14,7 +14,10 @@
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/placement.h"
 #include "compiler/plan/build_plan.h"
+#include "compiler/plan/part_plan.h"
+#include "runtime/core/host_space.h"
 #include "runtime/exec/executor.h"
+#include "tests/unit/compiler/plan/local_parts.h"
 
 namespace collage::plan::test {
 
@@ -79,6 +82,22 @@ struct Model {
       device.spec.links.push_back({i == 0 ? "npu[1]" : "npu[0]", 1e9, Duration::picoseconds(1000)});
       targets.devices.push_back(device);
     }
+  }
+
+  /// As many hosts, of which any two have a link. `npu[1]` stands at the last one, the other at the first.
+  void make_cluster(int count) {
+    for (int number = 0; number < count; ++number) {
+      DeviceTarget& host = targets.hosts.emplace_back();
+      host.spec = {runtime::host_space(number), std::string(runtime::kRemoteKind), {}, {}, true};
+      host.host = number;
+      for (int other = 0; other < count; ++other) {
+        if (other == number) continue;
+        host.spec.links.push_back({runtime::host_space(other), 1e9, Duration::picoseconds(1000), true});
+      }
+    }
+    targets.devices[0].spec.links.pop_back();
+    targets.devices[1].host = count - 1;
+    targets.devices[1].spec.links = {{runtime::host_space(count - 1), 1e9, Duration::picoseconds(1000)}};
   }
 
   void input(std::string name, Shape shape) { graph.add_input(std::move(name), {DType::F32, std::move(shape)}); }
@@ -148,6 +167,19 @@ struct Model {
     ASSERT_TRUE(expected) << expected.message();
     for (int run = 0; run < 2; ++run) {
       auto got = executor->run(inputs());
+      ASSERT_TRUE(got) << got.message();
+      ASSERT_EQ(got->size(), expected->size());
+      for (size_t i = 0; i < got->size(); ++i) EXPECT_TRUE(identical((*got)[i], (*expected)[i])) << "output " << i;
+    }
+  }
+  /// The same of the parts of a plan for several hosts, all in this process.
+  void expect_parts_run_like_reference(const BuiltPlan& built) {
+    LocalParts parts(cut_by_host(built, targets), jit, 2);
+    ASSERT_EQ(parts.failure(), "");
+    auto expected = ir::evaluate_graph(graph, inputs());
+    ASSERT_TRUE(expected) << expected.message();
+    for (int run = 0; run < 2; ++run) {
+      auto got = parts.run(inputs());
       ASSERT_TRUE(got) << got.message();
       ASSERT_EQ(got->size(), expected->size());
       for (size_t i = 0; i < got->size(); ++i) EXPECT_TRUE(identical((*got)[i], (*expected)[i])) << "output " << i;

@@ -148,10 +148,10 @@ TEST_F(PackageOfPlan, SaysWhatAForeignFileIs) {
   EXPECT_EQ(refusal(std::string(kPackageMagic)), "ends early");
   EXPECT_NE(refusal("// placed\nmodel @m() -> () {}").find("is a model as text"), std::string::npos);
   std::string later(kPackageMagic);
-  later += std::string{static_cast<char>(kShapedPackageVersion + 1), 0, 0, 0} + std::string(100, '\0');
-  EXPECT_EQ(refusal(later), "is a package of format " + std::to_string(kShapedPackageVersion + 1) +
-                                ", this program reads formats " + std::to_string(kPackageVersion) + " and " +
-                                std::to_string(kShapedPackageVersion) + ": compile the model again");
+  later += std::string{static_cast<char>(kClusterPackageVersion + 1), 0, 0, 0} + std::string(100, '\0');
+  EXPECT_EQ(refusal(later), "is a package of format " + std::to_string(kClusterPackageVersion + 1) +
+                                ", this program reads formats " + std::to_string(kPackageVersion) + " to " +
+                                std::to_string(kClusterPackageVersion) + ": compile the model again");
   EXPECT_EQ(read_package(::testing::TempDir()).message(), "cannot read: is a directory");
   EXPECT_EQ(read_package(file_ + ".none").message(), "cannot read: No such file or directory");
 }

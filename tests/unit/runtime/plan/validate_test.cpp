@@ -135,5 +135,72 @@ TEST(Validate, RefusesEveryDamage) {
   }
 }
 
+/// The part of the second of two hosts: it receives x, computes, and sends y.
+TestPlan good_part() {
+  TestPlan part;
+  part.plan.part = {1, 2};
+  part.plan.spaces.push_back({"host[0]", 0, 0, 0});
+  part.plan.devices.push_back({"host[0]", std::string(kRemoteKind), {}, {}});
+  const BufferId x = part.buffer(0, {2, 3});
+  const BufferId y = part.buffer(0, {2, 3});
+  const BufferId x_there = part.buffer(1, {2, 3});
+  const BufferId y_there = part.buffer(1, {2, 3});
+  part.convert(x_there, x);
+  part.host({op("Relu", {x}, {y})});
+  part.convert(y, y_there);
+  return part;
+}
+
+TEST(Validate, AcceptsAGoodPart) {
+  const Status status = validate(good_part().plan);
+  EXPECT_TRUE(status) << status.message();
+}
+
+TEST(Validate, MemoryOfTheHostIsTheCompilersConcern) {
+  Plan plan = good_part().plan;
+  plan.spaces[0].capacity = 1;
+  EXPECT_TRUE(validate(plan));
+}
+
+TEST(Validate, RefusesEveryDamageOfAPart) {
+  const std::pair<const char*, std::function<void(Plan&)>> damages[] = {
+      {"no part", [](Plan& p) { p.part = {}; }},
+      {"no hosts", [](Plan& p) { p.part.hosts = 0; }},
+      {"negative host", [](Plan& p) { p.part.host = -1; }},
+      {"host beyond the hosts", [](Plan& p) { p.part.host = 2; }},
+      {"itself as another host", [](Plan& p) { p.part.host = 0; }},
+      {"remote host beyond the hosts", [](Plan& p) { p.spaces[1].name = p.devices[0].space = "host[2]"; }},
+      {"remote device that is no host", [](Plan& p) { p.spaces[1].name = p.devices[0].space = "npu[0]"; }},
+      {"an input",
+       [](Plan& p) {
+         p.inputs.push_back({"x", 0});
+       }},
+      {"an output",
+       [](Plan& p) {
+         p.outputs.push_back({"y", 1});
+       }},
+      {"an operand at another host", [](Plan& p) { std::get<OpCall>(step<HostStep>(p, 1).calls[0]).inputs[0] = 2; }},
+      {"a copy that changes the layout", [](Plan& p) { p.buffers[2].tensor.form.layout = "CN"; }},
+      {"a copy that changes the storage",
+       [](Plan& p) { p.buffers[2].tensor.form.storage = Storage{StorageType::F16}; }},
+      {"a copy within another host", [](Plan& p) { step<ConvertStep>(p, 0).to = 3; }},
+      {"work at another host",
+       [](Plan& p) {
+         p.steps[1] = DeviceStep{-1, 0, {op("Relu", {2}, {3})}, {}};
+       }},
+      {"a constant of another host",
+       [](Plan& p) {
+         p.spaces[1].constant_bytes = 64;
+         p.buffers[2].is_constant = true;
+         p.constants.push_back({2, counting({2, 3})});
+       }},
+  };
+  for (const auto& [name, damage] : damages) {
+    Plan plan = good_part().plan;
+    damage(plan);
+    EXPECT_FALSE(validate(plan)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace collage::runtime
