@@ -54,8 +54,9 @@ std::optional<BenchReport> bench_model(const runtime::Plan& plan, const std::vec
   BenchReport report;
   StepTimes steps{std::vector<runtime::Duration>(plan.steps.size(), runtime::Duration::max()), {}};
   runtime::Duration device_start;
-  // Another plan may have taken over from one that lost a device.
-  const auto has_steps = [&] { return plan.is_concurrent && executor.losses().empty(); };
+  // Another plan may have taken over from one that lost a device. What one host of several does is not the whole.
+  const bool is_whole = plan.part.hosts == 1;
+  const auto has_steps = [&] { return plan.is_concurrent && is_whole && executor.losses().empty(); };
   const WorkScope work(listener, Work::Running);
   for (int i = -kWarmUpRuns; i < runs; ++i) {
     work.report(static_cast<size_t>(std::max(i, 0)), static_cast<size_t>(runs));
@@ -67,7 +68,7 @@ std::optional<BenchReport> bench_model(const runtime::Plan& plan, const std::vec
     report.seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
     if (has_steps()) steps.add(executor.timeline());
   }
-  report.simulated = runtime::Duration::picoseconds((executor.device_time() - device_start).ps() / runs);
+  if (is_whole) report.simulated = runtime::Duration::picoseconds((executor.device_time() - device_start).ps() / runs);
   if (has_steps()) {
     report.overlap = OverlapTimes{execution::median(steps.makespans), stream_period(plan, steps.least).seconds()};
   }

@@ -10,7 +10,7 @@ namespace collage::execution {
 
 using support::Code;
 
-std::optional<runtime::ShapeChoice> choose_shape(const RunRequest& request, const runtime::ShapeTable& table,
+std::optional<runtime::ShapeChoice> choose_shape(RunRequest& request, const runtime::ShapeTable& table,
                                                  support::Diagnostics& diags) {
   std::vector<Port> inputs;
   for (const std::string& name : table.inputs) inputs.push_back({name, {}, {}});
@@ -22,6 +22,7 @@ std::optional<runtime::ShapeChoice> choose_shape(const RunRequest& request, cons
     const std::optional<runtime::Tensor> tensor =
         read_any_tensor(file->file, request.formats, "--input " + input.name, diags);
     if (!tensor) return std::nullopt;
+    request.read.insert_or_assign(file->file, *tensor);
     shapes.back() = tensor->shape();
     if (!request.labels.empty() && !shapes.back()->empty()) shapes.back()->front() = 1;
   }

@@ -2,6 +2,7 @@
 // What is to be run on which files, as plain data, and how its parts are written on a command line.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ struct RunRequest {
   double scale = kPictureScale;         ///< of pictures
   double tolerance = kExpectTolerance;  ///< of `expected`, relative to max|y|
   TensorFormats formats{};
+  std::map<std::string, runtime::Tensor>
+      read{};  ///< files of inputs that have been read, by name: they are not read again
 };
 
 /// Several requests at once (bench_requests.h).

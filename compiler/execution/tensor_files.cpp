@@ -82,7 +82,9 @@ std::optional<Tensor> read_tensor_file(const std::string& path, const RunRequest
     }
     return unwrap(runtime::picture_to_input(*picture, wanted.shape, request.scale), option, path, diags);
   }
-  std::optional<Tensor> tensor = read_any_tensor(path, request.formats, option, diags);
+  const auto known = request.read.find(path);
+  std::optional<Tensor> tensor =
+      known != request.read.end() ? known->second : read_any_tensor(path, request.formats, option, diags);
   if (!tensor) return std::nullopt;
   if (tensor->dtype() == wanted.dtype && fits(tensor->shape(), wanted.shape)) return tensor;
   if (std::optional<Tensor> wide = runtime::widened(*tensor, wanted.dtype)) {

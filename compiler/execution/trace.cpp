@@ -42,40 +42,29 @@ TraceStep describe_step(const Plan& plan, const runtime::Step& step) {
   return result;
 }
 
-/// Slots of the plan as predicted, by step.
-runtime::Timeline predict(const Plan& plan, const std::vector<runtime::Task>& tasks) {
-  runtime::Timeline timeline;
-  if (plan.is_concurrent) {
-    for (const runtime::Task& task : tasks) timeline.add(task);
-    return timeline;
-  }
-  std::vector<runtime::Task> lanes = runtime::tasks_in_lanes(plan);
-  for (size_t s = 0; s < lanes.size(); ++s) {
-    lanes[s].length = tasks[s].length;
-    timeline.add(lanes[s]);
-  }
-  return timeline;
-}
-
 /// When the values of one memory space lie in its arena.
 class Lifetimes {
  public:
-  Lifetimes(const Plan& plan, const std::vector<Slot>& slots, Duration end) : plan_(plan), lives_(plan.buffers.size()) {
+  Lifetimes(const Plan& plan, const std::vector<Slot>& slots, Duration end)
+      : plan_(plan), lives_(plan.buffers.size()), of_space_(plan.spaces.size()) {
     const std::vector<std::vector<runtime::BufferId>> touched = runtime::touched_buffers(plan);
     for (size_t s = 0; s < touched.size(); ++s) {
       for (runtime::BufferId id : touched[s]) extend(id, slots[s]);
     }
     for (const runtime::PlanPort& port : plan.inputs) extend(port.buffer, {});
     for (const runtime::PlanPort& port : plan.outputs) extend(port.buffer, {end, end});
+    for (size_t b = 0; b < lives_.size(); ++b) {
+      if (lives_[b].is_used) of_space_[static_cast<size_t>(plan.buffers[b].space)].push_back(b);
+    }
   }
 
   /// Bytes of the arena in use at a time: values that end just then have made room.
   size_t bytes_at(int space, Duration time) const {
     ranges_.clear();
-    for (size_t b = 0; b < lives_.size(); ++b) {
+    for (size_t b : of_space_[static_cast<size_t>(space)]) {
       const runtime::Buffer& buffer = plan_.buffers[b];
       const Life& life = lives_[b];
-      if (buffer.space != space || !life.is_used || life.slot.start > time) continue;
+      if (life.slot.start > time) continue;
       if (life.slot.finish > time || life.slot.start == time) {
         ranges_.emplace_back(buffer.offset, buffer.offset + buffer.tensor.bytes());
       }
@@ -105,6 +94,7 @@ class Lifetimes {
 
   const Plan& plan_;
   std::vector<Life> lives_;
+  std::vector<std::vector<size_t>> of_space_;  ///< buffers that are used
   mutable std::vector<std::pair<size_t, size_t>> ranges_;
 };
 
@@ -150,29 +140,33 @@ Duration Trace::in_turn() const {
 
 Trace predicted_trace(const Plan& plan) {
   runtime::Machine machine = runtime::machine_of(plan.devices);
-  return make_trace(plan, predict(plan, runtime::tasks_of(plan, machine)));
+  return make_trace(plan, runtime::predicted_timeline(plan, runtime::tasks_of(plan, machine)));
 }
 
 Trace make_trace(const Plan& plan, const runtime::Timeline& actual) {
+  return make_trace(plan, actual.slots());
+}
+
+Trace make_trace(const Plan& plan, const std::vector<Slot>& actual) {
   runtime::Machine machine = runtime::machine_of(plan.devices);
   const std::vector<runtime::Task> tasks = runtime::tasks_of(plan, machine);
-  const runtime::Timeline predicted = predict(plan, tasks);
+  const runtime::Timeline predicted = runtime::predicted_timeline(plan, tasks);
   Trace trace;
   trace.model = plan.model;
   trace.is_concurrent = plan.is_concurrent;
   trace.tracks = machine.names();
   trace.partitions = plan.partitions;
   trace.predicted = predicted.makespan();
-  trace.actual = actual.makespan();
+  for (const Slot& slot : actual) trace.actual = std::max(trace.actual, slot.finish);
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     TraceStep step = describe_step(plan, plan.steps[s]);
     step.tracks = tasks[s].resources;
     step.after = tasks[s].after;
     step.predicted = predicted.slots()[s];
-    step.actual = actual.slots()[s];
+    step.actual = actual[s];
     trace.steps.push_back(std::move(step));
   }
-  add_memory(plan, actual.slots(), &trace);
+  add_memory(plan, actual, &trace);
   return trace;
 }
 

@@ -62,6 +62,8 @@ Trace predicted_trace(const runtime::Plan& plan);
 
 /// `actual`: the timeline of a run of this plan.
 Trace make_trace(const runtime::Plan& plan, const runtime::Timeline& actual);
+/// The same, by step.
+Trace make_trace(const runtime::Plan& plan, const std::vector<runtime::Slot>& actual);
 
 /// Runs the model twice, the second time traced. Returns nullopt after an error.
 std::optional<Trace> trace_model(const std::vector<runtime::Tensor>& inputs, runtime::Executor& executor,

@@ -236,6 +236,7 @@ Result<collage_executable*> load(const char* path) {
     if (!first) return refused(first.message());
     return new collage_executable{std::move(*first), std::move(shaped)};
   }
+  if (const auto status = set->check_one_host(); !status) return refused(status.message());
   Result<collage::runtime::Package> package = set->load(0);
   if (!package) return refused(package.message());
   return new collage_executable{

@@ -31,6 +31,7 @@ class BlockingQueue : public DeviceQueue {
   EventRef record() override { return commands_->record(); }
   Status synchronize() override { return record()->wait(); }
   void reset() override { commands_->reset(); }
+  bool waits_in_caller() const override { return true; }
 
  private:
   template <typename Work>

@@ -116,6 +116,8 @@ class DeviceQueue {
   virtual Status synchronize() = 0;
   /// Waits, then forgets the failure.
   virtual void reset() = 0;
+  /// True where `wait`, or what is given after it, holds up the caller until the event is reached.
+  virtual bool waits_in_caller() const { return false; }
 };
 
 /// Outlives its queues.
@@ -137,6 +139,9 @@ class Device {
   virtual bool is_simulated() const { return false; }
   /// True once it is gone for good: nothing that is given to it will be done. Its memory can still be given back.
   virtual bool is_lost() const { return false; }
+  /// A run that used it failed and goes no further: what others would wait for does not come. Commands that were given
+  /// and would wait for that end soon.
+  virtual void abandon(const Status&) {}
   /// Of its memory (core/checksum.h), computed where the bytes lie: they cross no link. Expects that the commands which
   /// write them are done. Returns nullopt where the device cannot, or there are no such bytes.
   virtual std::optional<uint64_t> checksum(DeviceAddress, size_t) const { return std::nullopt; }

@@ -109,8 +109,9 @@ Status Execution::bind_ports(std::span<const std::byte* const> inputs, std::span
   return Status::ok();
 }
 
-/// A step that overwrites what it reads spoils memory of the run, not what the caller gave.
+/// A step that overwrites what it reads spoils memory of the run, not what the caller gave. Other hosts are further.
 bool Execution::can_restart(int restarts) const {
+  if (program_->plan().part.hosts > 1) return false;
   const std::optional<DeviceFailure>& failure = runner_->device_failure();
   return failure && failure->needs_restart && restarts < program_->retries() && program_->lost_devices().empty();
 }

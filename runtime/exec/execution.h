@@ -31,6 +31,9 @@ class Execution {
   /// are not set.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
 
+  /// Whether the inputs are those of the model, by number, dtype and shape.
+  Status check_inputs(const std::vector<Tensor>& inputs) const;
+
   /// From now on the input of each run is the output of the run before it, which stays where it is (kept_values.h). The
   /// next run has its input from the caller as its start. Memory that a run is given for the output, and later for the
   /// input, is not used: it may be null. Fails where the two are not equal tensors, or one of them is kept already.
@@ -75,7 +78,6 @@ class Execution {
   Status bind_ports(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
   KeptValue* kept_at(size_t port, bool is_input) const;
   bool can_restart(int restarts) const;
-  Status check_inputs(const std::vector<Tensor>& inputs) const;
 
   std::shared_ptr<const Program> program_;  ///< before what refers to it
   ExecutionMemory memory_;

@@ -14,6 +14,16 @@ Result<std::unique_ptr<Executor>> Executor::load(const Plan& plan, const Code& c
   return std::make_unique<Executor>(std::move(*execution));
 }
 
+Result<std::vector<Tensor>> Executor::run(const std::vector<Tensor>& inputs) {
+  if (companion_ == nullptr) return execution_->run(inputs);
+  // What cannot begin here begins nowhere.
+  if (Status status = execution_->current().check_inputs(inputs); !status) return status;
+  companion_->begin();
+  Result<std::vector<Tensor>> outputs = execution_->run(inputs);
+  if (Status status = companion_->end(outputs.status()); !status) return status;
+  return outputs;
+}
+
 std::vector<std::string> Executor::device_log() const {
   std::vector<std::string> lines;
   const Program& program = execution_->current().program();

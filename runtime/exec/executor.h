@@ -10,6 +10,15 @@
 
 namespace collage::runtime {
 
+/// What runs beside an executor whenever that runs: the parts of other hosts, in one process with it.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+  virtual void begin() = 0;
+  /// After the executor's own run, which ended with `status`. Returns the failure of the run as a whole.
+  virtual Status end(Status status) = 0;
+};
+
 class Executor {
  public:
   /// `code` must outlive the executor. `threads` >= 1. `replanner`: asked when a device is lost; null: that is an
@@ -20,14 +29,18 @@ class Executor {
   explicit Executor(std::unique_ptr<RecoveringExecution> execution) : execution_(std::move(execution)) {}
 
   // As Execution has them.
-  Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) { return execution_->run(inputs); }
+  Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
   void observe(StepRunner::Observer observer) { execution_->observe(std::move(observer)); }
   Status on_threads(RangeFunction body, void* context) { return execution_->current().on_threads(body, context); }
   Result<Tensor> read(BufferId buffer) const { return execution_->current().read(buffer); }
   Duration device_time() const { return execution_->device_time(); }
   const Timeline& timeline() const { return execution_->current().timeline(); }
+  /// Of the program that runs now.
+  const Execution& execution() const { return execution_->current(); }
   /// The plan of the last run: another one once a device is lost.
   const Plan& plan() const { return execution_->current().program().plan(); }
+  /// From now on, with each run.
+  void accompany(std::shared_ptr<Companion> companion) { companion_ = std::move(companion); }
   /// Device::log of all devices, one after another.
   std::vector<std::string> device_log() const;
 
@@ -38,6 +51,7 @@ class Executor {
 
  private:
   std::unique_ptr<RecoveringExecution> execution_;
+  std::shared_ptr<Companion> companion_{};  ///< null: none
 };
 
 }  // namespace collage::runtime

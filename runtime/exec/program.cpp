@@ -55,7 +55,7 @@ Status Program::make_devices() {
     size_t at = 1;
     while (plan_.spaces[at].name != spec.space) ++at;
     const MemorySpace& space = plan_.spaces[at];
-    Result<std::unique_ptr<Device>> device = make_device(spec, space.capacity);
+    Result<std::unique_ptr<Device>> device = make(spec, space.capacity);
     if (!device) return device.status();
     if (options_.wrap) device = options_.wrap(std::move(*device));
     if (options_.faults != nullptr) {
@@ -73,6 +73,13 @@ Status Program::make_devices() {
     has_constants_[at] = true;
   }
   return Status::ok();
+}
+
+Result<std::unique_ptr<Device>> Program::make(const DeviceSpec& spec, size_t capacity) const {
+  if (spec.kind != kRemoteKind) return make_device(spec, capacity);
+  if (options_.make_remote) return options_.make_remote(spec);
+  return Status::error("the plan is one of " + std::to_string(plan_.part.hosts) +
+                       " parts, for as many hosts: it does not run alone");
 }
 
 Result<DeviceAddress> Program::allocate_constants(Device& device, size_t bytes) const {

@@ -27,6 +27,8 @@ struct LoadOptions {
   /// Puts another device around each that is made, to watch what it is given; empty: none. Faults come from outside of
   /// it.
   std::function<std::unique_ptr<Device>(std::unique_ptr<Device>)> wrap{};
+  /// Makes the devices of kind `remote` (plan/plan.h): other hosts; empty: a plan that has any cannot be loaded.
+  std::function<Result<std::unique_ptr<Device>>(const DeviceSpec&)> make_remote{};
 };
 
 class Program {
@@ -80,6 +82,7 @@ class Program {
   Program(Plan plan, std::shared_ptr<const Code> code, int threads, LoadOptions options);
   Status load();
   Status make_devices();
+  Result<std::unique_ptr<Device>> make(const DeviceSpec& spec, size_t capacity) const;
   Result<DeviceAddress> allocate_constants(Device& device, size_t bytes) const;
   Status load_device_constants();
   Status prepare_steps();

@@ -78,10 +78,12 @@ std::string describe(const Plan& plan, size_t step) {
 StepRunner::StepRunner(const Program& program, const std::vector<BoundStep>& steps)
     : program_(program),
       steps_(steps),
+      is_part_(program.plan().part.hosts > 1),
       tasks_(program.tasks()),
       states_(steps.size(), State::Pending),
       events_(steps.size()),
       seconds_(steps.size(), 0),
+      starts_(steps.size()),
       replaced_(steps.size()),
       tries_(steps.size(), 0) {}
 
@@ -114,6 +116,7 @@ Status StepRunner::on_threads(RangeFunction body, void* context) {
 
 void StepRunner::start_run() {
   timeline_ = Timeline();
+  wall_slots_.clear();
   std::fill(states_.begin(), states_.end(), State::Pending);
   std::fill(events_.begin(), events_.end(), nullptr);
   std::fill(tries_.begin(), tries_.end(), 0);
@@ -134,13 +137,17 @@ Status StepRunner::run(const Observer& observer) {
     if (!status && device_failure_) last_retried_ = status.message();
   } while (!status && prepare_retry());
   if (status) fill_timeline(static_cast<bool>(observer));
+  if (status && is_part_) fill_wall_slots();
+  if (!status && is_part_) {
+    for (const StepQueue& queue : program_.graph().queues) program_.device(queue.device).innermost().abandon(status);
+  }
   end_run();
   return status;
 }
 
 /// After a failure: what is done stays done, the rest is given again. False where that is no use, or not right.
 bool StepRunner::prepare_retry() {
-  if (!device_failure_) return false;
+  if (!device_failure_ || is_part_) return false;
   const size_t failed = device_failure_->step;
   if (tries_[failed] >= program_.retries()) return false;
   for (const StepQueue& queue : program_.graph().queues) {
@@ -220,10 +227,10 @@ Status StepRunner::run_steps(const Observer& observer) {
 Status StepRunner::run_step(size_t s, const Observer& observer) {
   if (states_[s] == State::Done) return Status::ok();  // before a command was given again
   const bool is_observed = static_cast<bool>(observer);
-  const bool is_timed = is_observed || program_.plan().is_concurrent;
+  const bool is_timed = is_observed || is_part_ || program_.plan().is_concurrent;
   StepClock::time_point start = is_timed ? StepClock::now() : StepClock::time_point();
   if (node(s).queue < 0) {
-    if (program_.plan().is_concurrent && !is_observed && !queues_.empty()) {
+    if ((is_part_ || program_.plan().is_concurrent) && !is_observed && !queues_.empty()) {
       if (Status status = give_ready(); !status) return status;
     }
     for (int before : node(s).after) {
@@ -238,6 +245,7 @@ Status StepRunner::run_step(size_t s, const Observer& observer) {
     if (Status status = complete(s); !status) return status;
   }
   if (is_timed) seconds_[s] = seconds_since(start);
+  starts_[s] = start;
   if (is_observed) observer({s, seconds_[s], call_seconds_});
   return Status::ok();
 }
@@ -293,11 +301,12 @@ bool StepRunner::can_give(size_t step) const {
   if (const int host = node(step).after_host; host >= 0 && states_[static_cast<size_t>(host)] != State::Done) {
     return false;
   }
+  const bool waits_here = queues_[static_cast<size_t>(node(step).queue)]->waits_in_caller();
   return std::all_of(node(step).after.begin(), node(step).after.end(), [&](int earlier) {
     const auto before = static_cast<size_t>(earlier);
     if (states_[before] == State::Done) return true;
     const bool is_given = states_[before] == State::Given;
-    return is_given && (!needs_host(step, before) || events_[before]->is_reached());
+    return is_given && ((!waits_here && !needs_host(step, before)) || events_[before]->is_reached());
   });
 }
 
@@ -342,11 +351,25 @@ void StepRunner::fill_timeline(bool is_observed) {
       clock = events_[s]->clock();
     }
   }
-  const bool is_timed = is_observed || program_.plan().is_concurrent;
+  const bool is_timed = is_observed || is_part_ || program_.plan().is_concurrent;
   for (size_t s = 0; s < steps_.size(); ++s) {
     const bool has_clock = node(s).queue >= 0 && (program_.is_simulated(s) || !is_observed);
     if (!has_clock) tasks_[s].length = Duration::seconds(is_timed ? seconds_[s] : 0);
     timeline_.add(tasks_[s]);
+  }
+}
+
+void StepRunner::fill_wall_slots() {
+  const auto time_of = [](double seconds) {
+    return std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(seconds));
+  };
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (node(s).queue < 0) {
+      wall_slots_.push_back({starts_[s], starts_[s] + time_of(seconds_[s])});
+    } else {
+      const WallTime end = events_[s]->reached_at();
+      wall_slots_.push_back({end - time_of(tasks_[s].length.seconds()), end});
+    }
   }
 }
 

@@ -11,6 +11,9 @@
 // it reads can have been overwritten:
 //
 //     0 copy in   1 launch: fails   2 copy out: has that failure, too   =>   queues reset; 1, 2 given again
+//
+// In a part of a plan for several hosts, steps of queues are always given as soon as they can be, so that what other hosts
+// send finds its place ready, and a failure is final: hosts that wait for this one are told.
 #pragma once
 
 #include <functional>
@@ -37,6 +40,11 @@ struct LinkBytes {
   size_t to_devices = 0, from_devices = 0, between_devices = 0;
 
   size_t all() const { return to_devices + from_devices + between_devices; }
+};
+
+/// When a step ran, by the steady clock of this machine.
+struct WallSlot {
+  WallTime start, finish;
 };
 
 /// What went wrong in a run, where a device had a part in it.
@@ -73,6 +81,9 @@ class StepRunner {
   /// time of its clock. Steps of the host take wall time, which is measured if the plan is concurrent or observed;
   /// otherwise it is 0.
   const Timeline& timeline() const { return timeline_; }
+  /// Of the last run, if it did not fail, by step; empty unless the plan is a part for one host of a cluster. A copy from
+  /// or to another host lasts from when both it was given and the one before it was done until its bytes are there.
+  const std::vector<WallSlot>& wall_slots() const { return wall_slots_; }
   /// Simulated time of all runs, summed over devices and links, as if no other execution used them.
   Duration device_time() const { return device_time_; }
 
@@ -97,20 +108,24 @@ class StepRunner {
   Status complete(size_t step);
   void end_run();
   void fill_timeline(bool is_observed);
+  void fill_wall_slots();
   Status blame(size_t step, const Status& failure);
 
   const Program& program_;
   const std::vector<BoundStep>& steps_;
+  const bool is_part_;                ///< of a plan for several hosts
   std::unique_ptr<Workers> workers_;  ///< null: one thread
   std::vector<bool> needs_openmp_;    ///< by step: it opens parallel regions of OpenMP by itself
   std::vector<std::unique_ptr<DeviceQueue>> queues_;
-  std::vector<Duration> clocks_;                       ///< by queue, at the end of the last run
-  std::vector<Task> tasks_;                            ///< by step; their lengths are of the last run
-  std::vector<State> states_;                          ///< by step
-  std::vector<EventRef> events_;                       ///< by step; null: on the host
-  std::vector<size_t> heads_;                          ///< by queue: index of its first step that may not be given yet
-  std::vector<double> seconds_;                        ///< by step: wall time of the host
-  std::vector<double> call_seconds_;                   ///< of the host step that runs, if it is observed
+  std::vector<Duration> clocks_;      ///< by queue, at the end of the last run
+  std::vector<Task> tasks_;           ///< by step; their lengths are of the last run
+  std::vector<State> states_;         ///< by step
+  std::vector<EventRef> events_;      ///< by step; null: on the host
+  std::vector<size_t> heads_;         ///< by queue: index of its first step that may not be given yet
+  std::vector<double> seconds_;       ///< by step: wall time of the host
+  std::vector<double> call_seconds_;  ///< of the host step that runs, if it is observed
+  std::vector<WallTime> starts_;      ///< by step: when the host began it
+  std::vector<WallSlot> wall_slots_;
   std::vector<std::optional<BoundReorder>> replaced_;  ///< by step
   std::vector<int> tries_;                             ///< by step: of this run, after the first
   std::optional<DeviceFailure> device_failure_;

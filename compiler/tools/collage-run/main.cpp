@@ -8,17 +8,21 @@
 
 #include "compiler/execution/bench_requests.h"
 #include "compiler/execution/choose_shape.h"
+#include "compiler/execution/cluster_report.h"
+#include "compiler/execution/cluster_trace.h"
 #include "compiler/execution/faults.h"
 #include "compiler/execution/known_runs.h"
 #include "compiler/execution/run_json.h"
 #include "compiler/execution/trace.h"
 #include "compiler/support/explain.h"
 #include "compiler/support/write_file.h"
+#include "compiler/tools/collage-run/ranks.h"
 #include "compiler/tools/collage-run/run_options.h"
 #include "compiler/tools/command_line/app_text.h"
 #include "compiler/tools/command_line/guarded_main.h"
 #include "compiler/tools/command_line/short_waits.h"
 #include "include/collage/version.h"
+#include "runtime/core/host_space.h"
 #include "runtime/package/package.h"
 
 namespace {
@@ -35,9 +39,14 @@ int wrong_usage(std::string_view message) {
 /// A package, and what it is to do. Of several specialisations it loads the one that the inputs ask for.
 class PackageRun {
  public:
-  PackageRun(std::string file, const tools::RunOptions& options, support::SourceManager& sources,
+  PackageRun(std::string file, const tools::RunOptions& options, tools::Ranks& ranks, support::SourceManager& sources,
              support::Diagnostics& diags)
-      : file_(std::move(file)), options_(options), sources_(sources), diags_(diags) {}
+      : file_(std::move(file)),
+        options_(options),
+        request_(options.run),
+        ranks_(ranks),
+        sources_(sources),
+        diags_(diags) {}
 
   /// False after errors.
   bool run() {
@@ -45,9 +54,14 @@ class PackageRun {
     if (!set) return diags_.error_at(Code::CannotRead, file_, "{}", set.message());
     if (options_.about) return fmt::print("{}", set->about()), true;
     if (options_.placed) return print_placed(*set), true;
+    if (set->is_cluster()) return run_over_hosts(*set);
+    if (tools::ranks_of_environment() != 1) {
+      return diags_.error_at(Code::RunFailed, file_, "{}",
+                             "is for one host, and each rank of mpirun would run all of it: run it without mpirun");
+    }
     const int threads = options_.threads > 0 ? options_.threads : set->threads();
     std::optional<runtime::ShapeChoice> choice = runtime::ShapeChoice();
-    if (set->is_shaped()) choice = execution::choose_shape(options_.run, set->shapes(), diags_);
+    if (set->is_shaped()) choice = execution::choose_shape(request_, set->shapes(), diags_);
     if (!choice || (options_.check && !check_others(*set, choice->variant, threads))) return false;
     runtime::Result<runtime::Package> package = set->load(choice->variant);
     if (!package) return diags_.error_at(Code::CannotRead, file_, "{}", package.message());
@@ -64,10 +78,99 @@ class PackageRun {
 
  private:
   static void print_placed(const runtime::PackageSet& set) {
+    if (set.is_cluster()) return fmt::print("{}", set.placed(0));
     for (size_t i = 0; i < set.count(); ++i) {
       if (set.is_shaped()) fmt::print("// {}\n", set.shapes().name_of(i));
       fmt::print("{}", set.placed(i));
     }
+  }
+
+  /// On each rank of `mpirun`.
+  bool run_over_hosts(const runtime::PackageSet& set) {
+    for (const auto& [option, is_given] :
+         {std::pair("--faults", !options_.faults.empty()), {"--instances", !options_.requests.instances.empty()}}) {
+      if (is_given) return diags_.error_at(Code::BadOption, option, "{}", "is for packages of one host");
+    }
+    if (options_.packages.size() > 1) {
+      return diags_.error_at(Code::BadOption, file_, "{}", "is for several hosts: run it alone");
+    }
+    runtime::ClusterProgram* program = ranks_.open(file_, set, options_, diags_);
+    if (program == nullptr) return false;
+    const runtime::Transport& transport = program->transport();
+    bool good = true;
+    if (transport.rank() == 0) {
+      good = run_first(*program);
+      program->end();
+    } else if (runtime::Status status = program->serve(); !status) {
+      return fail_over_hosts(transport, status);
+    }
+    if (runtime::Status status = transport.failure(); !status) {
+      return good ? fail_over_hosts(transport, status) : false;
+    }
+    return finish_over_hosts(*program) && good;
+  }
+
+  bool fail_over_hosts(const runtime::Transport& transport, const runtime::Status& status) {
+    return diags_.error_at(Code::RunFailed, runtime::host_space(transport.rank()), "{}", status.message());
+  }
+
+  /// What rank 0 does: it has the inputs and outputs.
+  bool run_first(runtime::ClusterProgram& program) {
+    runtime::Executor& executor = program.executor(0);
+    const runtime::Plan& plan = ranks_.known();
+    const execution::ModelPorts ports = execution::ports_of(plan);
+    const execution::RunRequest request = requested();
+    const std::optional<std::vector<execution::BoundInput>> inputs = execution::bind_inputs(request, ports, diags_);
+    if (!inputs) return false;
+    const std::vector<runtime::Tensor> first = execution::inputs_of_run(ports, *inputs, 0);
+    json_ = {{"collage", COLLAGE_VERSION},
+             {"model", ports.model},
+             {"threads", ranks_.threads()},
+             {"hosts", program.transport().size()}};
+    bool good = !options_.check || check(plan, executor);
+    if (good && request.is_asked) good = run_once(request, ports, *inputs, {}, executor);
+    if (good && options_.bench > 0) good = bench(plan, first, ranks_.threads(), executor);
+    if (good && options_.requests.is_asked()) {
+      const std::optional<execution::ClusterRequests> report =
+          execution::bench_cluster(program, options_.bench, first, diags_);
+      if (!report) return false;
+      json_["requests"] = execution::cluster_json(*report);
+      if (!options_.json) fmt::print("{}", execution::print(*report));
+    }
+    // The last run of all is the one that is reported and traced.
+    const int runs = good && (options_.bench > 0 || options_.trace.is_asked()) ? 2 : 0;
+    for (int run = 0; run < runs; ++run) {
+      if (auto outputs = executor.run(first); !outputs) {
+        return diags_.error_at(Code::RunFailed, ports.model, "{}", outputs.message());
+      }
+    }
+    return good;
+  }
+
+  /// What all ranks do together after the runs.
+  bool finish_over_hosts(const runtime::ClusterProgram& program) {
+    const bool is_first = program.transport().rank() == 0;
+    if (options_.bench > 0) {
+      const auto reports = execution::gather_reports(program);
+      if (!reports) return fail_over_hosts(program.transport(), reports.status());
+      if (is_first) json_["cluster"] = execution::cluster_json(*reports, ranks_.known().predicted);
+      if (is_first && !options_.json) fmt::print("{}", execution::print(*reports, ranks_.known().predicted));
+    }
+    if (!options_.trace.is_asked()) return true;
+    const auto traced = execution::gather_trace(program);
+    if (!traced) return fail_over_hosts(program.transport(), traced.status());
+    if (!*traced) return true;
+    if (options_.trace.prints) fmt::print("{}", execution::print(**traced));
+    return execution::write_trace(options_.trace, **traced, diags_);
+  }
+
+  /// To be timed alone, a model takes whatever it is not given.
+  execution::RunRequest requested() const {
+    execution::RunRequest request = request_;
+    request.asked_by = "--input";
+    request.is_asked = (options_.bench == 0 && !options_.trace.is_asked() && !options_.check) ||
+                       !request.results.empty() || !request.expected.empty() || !request.labels.empty();
+    return request;
   }
 
   /// `--check` of all specialisations but one. False after errors.
@@ -86,11 +189,7 @@ class PackageRun {
 
   bool run(const runtime::Package& package, int threads, const runtime::ShapeChoice& choice) {
     const execution::ModelPorts ports = execution::ports_of_choice(execution::ports_of(package.plan), choice);
-    execution::RunRequest request = options_.run;
-    request.asked_by = "--input";
-    // To be timed alone, a model takes whatever it is not given.
-    request.is_asked = (options_.bench == 0 && !options_.trace.is_asked() && !options_.check) ||
-                       !request.results.empty() || !request.expected.empty() || !request.labels.empty();
+    const execution::RunRequest request = requested();
     const std::optional<std::vector<execution::BoundInput>> inputs = execution::bind_inputs(request, ports, diags_);
     if (!inputs) return false;
     runtime::LoadOptions load;
@@ -166,19 +265,22 @@ class PackageRun {
 
   std::string file_;
   const tools::RunOptions& options_;
+  execution::RunRequest request_;  ///< that of the options, with what has been read
+  tools::Ranks& ranks_;
   support::SourceManager& sources_;
   support::Diagnostics& diags_;
   nlohmann::ordered_json json_;
 };
 
 /// Runs each package, one after another; one that fails does not hinder the others. False after errors.
-bool run_packages(const tools::RunOptions& options, support::SourceManager& sources, support::Diagnostics& diags) {
+bool run_packages(const tools::RunOptions& options, tools::Ranks& ranks, support::SourceManager& sources,
+                  support::Diagnostics& diags) {
   const bool are_many = options.packages.size() > 1;
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   bool good = true;
   for (const std::string& file : options.packages) {
     if (are_many && !options.json) fmt::print("package     {}\n", file);
-    PackageRun package(file, options, sources, diags);
+    PackageRun package(file, options, ranks, sources, diags);
     good = package.run() && good;
     if (!package.json().is_null()) all.push_back(package.json());
     if (are_many && !package.json().is_null()) all.back()["package"] = file;
@@ -205,15 +307,18 @@ int run(int argc, char** argv) {
   if (options.packages.empty()) return wrong_usage("a package is needed: `collage-run FILE`");
   if (std::string wrong = tools::wrong_combination(options); !wrong.empty()) return wrong_usage(wrong);
   // Starting again takes longer than many models: for one run it does not pay.
-  if (options.bench > 0) tools::restart_with_short_waits(argv);
+  if (options.bench > 0 && tools::ranks_of_environment() == 1) tools::restart_with_short_waits(argv);
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  const bool good = run_packages(options, sources, diags);
+  tools::Ranks ranks;
+  const bool good = run_packages(options, ranks, sources, diags);
   fmt::print(stderr, "{}", diags.render());
-  if (good) return kSuccess;
   const bool only_usage = std::all_of(diags.records().begin(), diags.records().end(),
                                       [](const auto& record) { return record.code == Code::BadOption; });
-  return only_usage ? kWrongUsage : kInputError;
+  const int code = good ? kSuccess : only_usage ? kWrongUsage : kInputError;
+  std::fflush(stdout);  // a rank that ends all others does not
+  ranks.leave(code);
+  return code;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct RunOptions {
   int threads = 0;  ///< 0: as many as the package was compiled for
   int bench = 0;    ///< timed runs; 0: none
   std::string bench_json;
+  int timeout = 300;   ///< seconds that a rank waits for a value of another one; 0: no limit
   std::string faults;  ///< file or text
   execution::TraceRequest trace;
   execution::RequestsRequest requests;

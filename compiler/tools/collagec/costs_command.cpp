@@ -34,7 +34,7 @@ class CostsApp {
                            [this] { return import_costs(request_, sources_, diags_); });
     import->add_option("file", request_.names, "CSV or JSON")->required();
     CLI::App* merge = add("merge", "Read costs from other databases", [this] { return merge_costs(request_, diags_); });
-    merge->add_option("database", request_.names, "Their files")->required();
+    merge->add_option("database", request_.names, "Their files, or addresses of servers")->required();
     add_filter(merge);
     CLI::App* prune = add("prune", "Remove costs", [this] { return prune_costs(request_, diags_); });
     add_filter(prune);
@@ -54,7 +54,7 @@ class CostsApp {
     // As collagec's option, an empty name means that there is none.
     request_.database = database_.value_or(measure::default_cost_database());
     if (request_.database.empty()) {
-      fmt::print(stderr, "error: no database: `--cost-db FILE` names one\n");
+      fmt::print(stderr, "error: no database: `--cost-db NAME` names one\n");
       return kWrongUsage;
     }
     const bool is_good = command_();
@@ -66,7 +66,8 @@ class CostsApp {
  private:
   CLI::App* add(const char* name, const char* what, std::function<bool()> command) {
     CLI::App* added = app_.add_subcommand(name, what);
-    added->add_option("--cost-db", database_, "The database; as collagec's option")->type_name("FILE");
+    added->add_option("--cost-db", database_, "The database: a file, or postgresql://USER@HOST/DATABASE")
+        ->type_name("NAME");
     added->callback([this, command] { command_ = command; });
     return added;
   }

@@ -9,6 +9,7 @@
 #include "compiler/driver/input/memory_caps.h"
 #include "compiler/support/explain.h"
 #include "compiler/support/visible.h"
+#include "compiler/tools/collagec/calibrate_command.h"
 #include "compiler/tools/collagec/costs_command.h"
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/parse_options.h"
@@ -57,6 +58,7 @@ std::string limit_process(const driver::Options& options) {
 
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "costs") return tools::run_costs_command(argc - 1, argv + 1);
+  if (argc > 1 && std::string_view(argv[1]) == "calibrate") return tools::run_calibrate_command(argc - 1, argv + 1);
   const std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv);
   if (const auto* wrong = std::get_if<tools::WrongUsage>(&parsed)) return wrong_usage(wrong->message);
   const auto& [options, information] = std::get<tools::CommandLine>(parsed);

@@ -100,6 +100,7 @@ class FaultyQueue : public DeviceQueue {
     const Status end = inner_->synchronize();
     return failure_ ? end : failure_;
   }
+  bool waits_in_caller() const override { return true; }
   void reset() override {
     inner_->reset();
     failure_ = Status::ok();

@@ -21,6 +21,7 @@ class SimQueue : public DeviceQueue {
   EventRef record() override { return commands_->record(); }
   Status synchronize() override { return record()->wait(); }
   void reset() override { commands_->reset(); }
+  bool waits_in_caller() const override { return !device_.is_realtime_; }
 
  private:
   template <typename Work>

@@ -143,6 +143,7 @@ class LoggedQueue : public DeviceQueue {
   EventRef record() override { return inner_->record(); }
   Status synchronize() override { return inner_->synchronize(); }
   void reset() override { inner_->reset(); }
+  bool waits_in_caller() const override { return inner_->waits_in_caller(); }
 
  private:
   static ByteRange on_host(std::span<const std::byte> bytes) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run over several hosts took, beside what was predicted: of each rank, and in all with several requests in
+// flight.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/execution/run_request.h"
+#include "compiler/support/diagnostic.h"
+#include "runtime/cluster/cluster_program.h"
+
+namespace collage::execution {
+
+/// Of the last run of channel 0.
+struct RankReport {
+  std::string space;              ///< `host[1]`
+  std::string machine;            ///< that it ran on
+  double seconds = 0;             ///< that its own steps took
+  double predicted = 0;           ///< the same, as the plan says
+  double busiest = 0;             ///< predicted: of the resource of the part that is busy longest
+  size_t sent = 0, received = 0;  ///< bytes
+};
+
+/// On all ranks at once, when no requests are answered; on rank 0 those of all ranks, in their order, on others none.
+runtime::Result<std::vector<RankReport>> gather_reports(const runtime::ClusterProgram& program);
+
+struct ClusterRequests {
+  size_t in_flight = 0;
+  double per_second = 0;          ///< requests answered
+  std::vector<double> seconds{};  ///< from submission to answer, of each request
+  double alone_per_second = 0;    ///< one at a time
+
+  double median() const;
+};
+
+/// On rank 0: answers `runs` requests with as many in flight as the program has channels, after a warm-up, then one at a
+/// time; twice in turn, of which the faster counts. Returns nullopt after an error: one is that an answer differs from
+/// that of a run alone.
+std::optional<ClusterRequests> bench_cluster(runtime::ClusterProgram& program, int runs,
+                                             const std::vector<runtime::Tensor>& inputs, support::Diagnostics& diags);
+
+std::string print(const ClusterRequests& requests);
+/// A line for each rank, and what was predicted for the whole: `predicted` of one run.
+std::string print(const std::vector<RankReport>& ranks, runtime::Duration predicted);
+
+nlohmann::ordered_json cluster_json(const std::vector<RankReport>& ranks, runtime::Duration predicted);
+nlohmann::ordered_json cluster_json(const ClusterRequests& requests);
+
+}  // namespace collage::execution

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cluster/transport.h"
+
+namespace collage::runtime {
+
+Status Transport::finish(const Transfer& transfer, TimeLimit limit, const std::string& what) {
+  if (limit > TimeLimit::zero() && !transfer.wait_for(limit)) {
+    abort("waited " + std::to_string(static_cast<long long>(limit.count())) + " s for " + what);
+  }
+  return transfer.wait();
+}
+
+}  // namespace collage::runtime
