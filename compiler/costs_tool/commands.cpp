@@ -38,12 +38,12 @@ bool passes(const Filter& filter, const CostRow& row) {
 std::optional<std::vector<CostRow>> rows_of(const std::string& path, const Filter& filter, Diagnostics& diags) {
   auto database = CostDatabase::open_to_read(path);
   if (!database) {
-    diags.error_at(Code::CostDatabase, path, "{}", database.message());
+    diags.error_at(Code::CostDatabase, measure::shown_database(path), "{}", database.message());
     return std::nullopt;
   }
   auto rows = (*database)->rows();
   if (!rows) {
-    diags.error_at(Code::CostDatabase, path, "{}", rows.message());
+    diags.error_at(Code::CostDatabase, measure::shown_database(path), "{}", rows.message());
     return std::nullopt;
   }
   std::erase_if(*rows, [&](const CostRow& row) { return !passes(filter, row); });
@@ -101,9 +101,11 @@ void print_in(Form form, const std::vector<CostRow>& rows) {
 /// Adds rows to the database of the request and says how many are new.
 bool write(const CostsRequest& request, const std::vector<CostRow>& rows, size_t refused, Diagnostics& diags) {
   auto database = CostDatabase::open(request.database);
-  if (!database) return diags.error_at(Code::CostDatabase, request.database, "{}", database.message());
+  if (!database)
+    return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", database.message());
   auto written = (*database)->write(rows);
-  if (!written) return diags.error_at(Code::CostDatabase, request.database, "{}", written.message());
+  if (!written)
+    return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", written.message());
   fmt::print("{} added, {} replaced, {} known before", written->added, written->replaced, written->known);
   if (refused > 0) fmt::print(", {} refused", refused);
   fmt::print("\n");
@@ -129,8 +131,9 @@ bool show_costs(const CostsRequest& request, Diagnostics& diags) {
       fmt::print("{}{}", found++ == 0 && &name == &request.names.front() ? "" : "\n", details_of(row));
     }
     if (found == 0)
-      is_good = diags.error_at(Code::CostDatabase, request.database, "no cost has the id `{}`", name)
-                    .note("`collagec costs list` shows them");
+      is_good =
+          diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "no cost has the id `{}`", name)
+              .note("`collagec costs list` shows them");
   }
   return is_good;
 }
@@ -140,8 +143,9 @@ bool export_costs(const CostsRequest& request, Diagnostics& diags) {
   if (!rows) return false;
   const size_t refused = std::erase_if(*rows, [](const CostRow& row) { return !row.problem.empty(); });
   if (refused > 0)
-    diags.warning_at(Code::CostDatabase, request.database, "{} cost{} left out, since {} impossible", refused,
-                     refused == 1 ? " was" : "s were", refused == 1 ? "it is" : "they are");
+    diags.warning_at(Code::CostDatabase, measure::shown_database(request.database),
+                     "{} cost{} left out, since {} impossible", refused, refused == 1 ? " was" : "s were",
+                     refused == 1 ? "it is" : "they are");
   const bool is_file = !request.names.empty() && request.names[0] != "-";
   const bool is_csv = is_file ? request.names[0].ends_with(".csv") : request.form == Form::Csv;
   if (!is_file) return print_in(is_csv ? Form::Csv : Form::Json, *rows), true;
@@ -184,9 +188,11 @@ bool prune_costs(const CostsRequest& request, Diagnostics& diags) {
   if (!rows) return false;
   if (request.is_dry) return print_in(request.form, *rows), true;
   auto database = CostDatabase::open(request.database);
-  if (!database) return diags.error_at(Code::CostDatabase, request.database, "{}", database.message());
+  if (!database)
+    return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", database.message());
   auto removed = (*database)->remove_if([&](const CostRow& row) { return passes(request.filter, row); });
-  if (!removed) return diags.error_at(Code::CostDatabase, request.database, "{}", removed.message());
+  if (!removed)
+    return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", removed.message());
   fmt::print("{} removed\n", *removed);
   return true;
 }

@@ -25,7 +25,7 @@ struct Filter {
 enum class Form { Table, Csv, Json };
 
 struct CostsRequest {
-  std::string database;  ///< its file
+  std::string database;  ///< its file, or the address of its server
   Filter filter;
   Form form = Form::Table;
   std::vector<std::string> names;  ///< ids, or files
@@ -39,7 +39,7 @@ bool show_costs(const CostsRequest& request, support::Diagnostics& diags);
 bool export_costs(const CostsRequest& request, support::Diagnostics& diags);
 /// Reads costs from files that `export_costs` wrote: all rows of all files, or none.
 bool import_costs(const CostsRequest& request, support::SourceManager& sources, support::Diagnostics& diags);
-/// Reads costs from other databases.
+/// Reads costs from other databases, files or servers.
 bool merge_costs(const CostsRequest& request, support::Diagnostics& diags);
 bool prune_costs(const CostsRequest& request, support::Diagnostics& diags);
 

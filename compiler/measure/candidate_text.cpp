@@ -5,6 +5,7 @@
 
 #include "compiler/ir/extract_partition.h"
 #include "compiler/ir/print.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::measure {
 namespace {
@@ -13,6 +14,18 @@ namespace {
 constexpr int64_t kSmallFloats = 16;
 /// At most this many integers are written out; larger tables become zeros, which are valid indices everywhere.
 constexpr int64_t kSmallIntegers = 4096;
+
+/// On the first host of a cluster: hosts are taken to be alike.
+ir::Partition on_first_host(ir::Partition partition) {
+  const auto move = [](std::string& space) {
+    if (runtime::is_host_space(space)) space = runtime::host_space(0);
+  };
+  move(partition.instance);
+  for (std::vector<ir::BoundaryValue>* list : {&partition.inputs, &partition.outputs}) {
+    for (ir::BoundaryValue& item : *list) move(item.format.space);
+  }
+  return partition;
+}
 
 }  // namespace
 
@@ -33,7 +46,7 @@ ir::Constant untrained_constant(const ir::Constant& constant) {
 std::string candidate_text(const ir::Graph& graph, const ir::Partition& candidate) {
   int names = 0;
   const ir::Extraction how{"candidate", [&](ir::ValueId) { return fmt::format("v{}", names++); }, untrained_constant};
-  const ir::PlacedGraph model = ir::extract_partition(graph, candidate, how);
+  const ir::PlacedGraph model = ir::extract_partition(graph, on_first_host(candidate), how);
   return ir::print(model.graph, model.placement);
 }
 

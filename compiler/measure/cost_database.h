@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured costs that outlive a compilation: an SQLite file that any number of compilers may use at once.
+// Measured costs that outlive a compilation, for any number of compilers at once: an SQLite file (sqlite_costs.h), or
+// tables of a PostgreSQL server (postgres_costs.h). Both hold the same:
 //
 //     environment(id, text)                       machine, build and backend, each text once
 //     measurement(environment, candidate, …)      the key is the candidate's whole text, so two are never confused
@@ -11,7 +12,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,8 +21,6 @@
 
 #include "compiler/measure/measurement.h"
 #include "runtime/core/status.h"
-
-struct sqlite3;
 
 namespace collage::measure {
 
@@ -49,22 +47,28 @@ struct Written {
 
 class CostDatabase {
  public:
-  /// Opens the file, or creates it and its folder. `:memory:` is a database of this process only. Returns an error for
-  /// a file that is damaged, not a cost database, or of a newer version; such a file is left unchanged. One of an older
-  /// version gets what it lacks.
-  static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& path);
-  /// Opens a file that exists, and changes nothing in it.
-  static runtime::Result<std::unique_ptr<CostDatabase>> open_to_read(const std::string& path);
-  ~CostDatabase();
+  /// Opens the tables of a server, by its address (`postgresql://…`), or a file; creates what is not there yet. `:memory:`
+  /// is a database of this process only. Returns an error for what is damaged, not a cost database, or of a newer version,
+  /// and leaves it unchanged. One of an older version gets what it lacks.
+  static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& name);
+  /// Opens what exists, and changes nothing in it.
+  static runtime::Result<std::unique_ptr<CostDatabase>> open_to_read(const std::string& name);
+  virtual ~CostDatabase() = default;
   CostDatabase(const CostDatabase&) = delete;
   CostDatabase& operator=(const CostDatabase&) = delete;
 
-  /// Path of the file beside the database that compilers lock while they measure; empty for `:memory:`.
+  /// Path of the file that compilers lock while they measure: beside the database, or of a server the machine's own
+  /// (machine_lock.h). Empty for `:memory:`.
   const std::string& lock_file() const { return lock_file_; }
 
-  /// Why something could not be stored, the first time, and empty from then on: the disk is full, or the file is in a folder
-  /// that cannot be written to.
-  std::string take_unkept() { return std::exchange(unkept_, ""); }
+  /// Why something could not be stored, the first time, and empty from then on: the disk is full, or this user may only
+  /// read.
+  virtual std::string take_unkept() { return std::exchange(unkept_, ""); }
+
+  /// Whether the server went away and did not come back in time: nothing is found and nothing kept any more.
+  virtual bool is_lost() const { return false; }
+  /// Why it did not come back, the first time, and empty from then on.
+  virtual std::string take_lost() { return ""; }
 
   /// A row that does not count is not found; `*problem`, if given, is then what is wrong with it.
   std::optional<Measurement> find(const std::string& environment, const std::string& candidate,
@@ -74,36 +78,37 @@ class CostDatabase {
   Measurement store(const std::string& environment, const std::string& candidate, const Measurement& measurement);
 
   /// All rows, ordered by environment and candidate.
-  runtime::Result<std::vector<CostRow>> rows();
+  virtual runtime::Result<std::vector<CostRow>> rows() = 0;
   /// As `store` for each, all or none.
-  runtime::Result<Written> write(const std::vector<CostRow>& rows);
+  virtual runtime::Result<Written> write(const std::vector<CostRow>& rows) = 0;
   /// Removes the rows that `is_removed` names, all or none; returns how many there were. No other process changes a row
   /// between the question and the removal. Texts of environments stay: other processes know them by their numbers.
-  runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed);
+  virtual runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed) = 0;
 
   /// What the reference kernel takes on a machine, if that is known and not older than `oldest`, a Unix time.
   std::optional<Duration> reference(const std::string& machine, int64_t oldest);
   /// Stores it, unless there is a shorter one that is not older than `oldest`.
   void store_reference(const std::string& machine, Duration reference, int64_t date, int64_t oldest);
 
- private:
-  explicit CostDatabase(sqlite3* database) : database_(database) {}
-  /// One in a folder that this user cannot write to, to be read; null if it cannot be.
-  static std::unique_ptr<CostDatabase> open_unwritable(const std::string& path);
-  std::optional<int64_t> environment_id(const std::string& text);
-  runtime::Status execute(const char* statements);
-  /// Runs `body` in one transaction.
-  template <typename Body>
-  runtime::Status in_transaction(Body&& body);
-  enum class Stored { Added, Replaced, Known, Failed };
-  Stored store_row(const std::string& environment, const std::string& candidate, const Measurement& measurement);
+ protected:
+  explicit CostDatabase(std::string lock_file) : lock_file_(std::move(lock_file)) {}
 
-  sqlite3* database_;
+  /// A row, with its problem if it does not count; null if there is none.
+  virtual std::optional<CostRow> look_up(const std::string& environment, const std::string& candidate) = 0;
+  /// Picoseconds of the table; null where it has none that is new enough.
+  virtual std::optional<int64_t> look_up_reference(const std::string& machine, int64_t oldest) = 0;
+  virtual void put_reference(const std::string& machine, Duration reference, int64_t date) = 0;
+
+  /// Remembers why something was not stored, if nothing is remembered.
+  void note_unkept(const runtime::Status& status);
+
+ private:
   std::string lock_file_;
   std::string unkept_;
-  bool has_dates_ = true;  ///< false: of version 1, opened to read
-  std::map<std::string, int64_t> environments_;
 };
+
+/// The name of a database for messages: an address without its password.
+std::string shown_database(const std::string& name);
 
 /// `$XDG_CACHE_HOME/collage/costs.sqlite`, else `~/.cache/collage/costs.sqlite`; empty if neither variable is set.
 std::string default_cost_database();

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a database of costs (cost_database.h), and what older versions lack of them.
+// The tables of a database of costs (cost_database.h): their version, and how older ones get what they lack
+// (cost_migrations.h).
 #pragma once
 
 #include <cstdint>
 
+#include "compiler/measure/postgres/connection.h"
 #include "runtime/core/status.h"
 
 struct sqlite3;
 
 namespace collage::measure {
 
-/// Returns the version of a sound database of costs; 0 of an empty file. Returns an error for any other file.
+/// Return the version of sound tables of costs; 0 of an empty file, or where there are none. Return an error for anything
+/// else.
 runtime::Result<int64_t> checked_schema(sqlite3* database);
+runtime::Result<int64_t> checked_schema(postgres::Connection& server);
 
-/// Creates what the newest version has and this file lacks. Another process may do the same at the same time.
+/// Create what the newest version has and this database lacks. Other processes may do the same at the same time.
 runtime::Status bring_up_to_date(sqlite3* database);
+runtime::Status bring_up_to_date(postgres::Connection& server);
 
 }  // namespace collage::measure

@@ -6,8 +6,21 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+
+#include "compiler/support/file_cache.h"
 
 namespace collage::measure {
+
+std::string machine_lock_file() {
+  const std::string folder = support::user_cache_folder();
+  if (folder.empty()) return "";
+  std::error_code ignored;  // then there is no lock
+  std::filesystem::create_directories(folder, ignored);
+  char host[256] = "";
+  (void)::gethostname(host, sizeof host - 1);
+  return (std::filesystem::path(folder) / ("measuring." + std::string(host) + ".lock")).string();
+}
 
 MachineLock::MachineLock(const std::string& path, const std::function<void()>& waiting) {
   if (path.empty()) return;

@@ -8,6 +8,10 @@
 
 namespace collage::measure {
 
+/// Returns the file that those lock who measure on this machine for a database elsewhere, in the user's cache; creates the
+/// folder. Several machines may share it: each has its own file. Empty where there is no cache.
+std::string machine_lock_file();
+
 /// Holds an advisory lock on a file from construction to destruction. The kernel releases it when the process ends,
 /// however it ends, so there are no stale locks. Its holder waits for no other lock, so there are no deadlocks. The
 /// measuring process does not inherit it.

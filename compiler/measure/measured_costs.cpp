@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "compiler/ir/op_def.h"
 #include "compiler/measure/cache_state.h"
@@ -30,8 +29,18 @@ std::string label_of(const ir::Graph& graph, const ir::Partition& candidate) {
   return shown == candidate.nodes.size() ? text : fmt::format("{} and {} more", text, candidate.nodes.size() - shown);
 }
 
+Measurement not_measured() {
+  Measurement failed = failed_measurement("the server of costs is lost");
+  failed.lasting = false;
+  return failed;
+}
+
 int64_t unix_time() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+TargetMachine this_machine(const std::string& program) {
+  return {describe_machine(), describe_build(program)};
 }
 
 /// A calibration is forgotten after that long: machines are moved, and their clocks set.
@@ -40,32 +49,17 @@ constexpr int64_t kReferenceSeconds = 30 * 24 * 3600;
 }  // namespace
 
 MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBackends& backends)
-    : options_(std::move(options)), worker_(options_.worker) {
-  Environment machine;
-  machine.machine = describe_machine();
-  machine.build = describe_build(options_.worker.program);
-  machine.threads = std::to_string(options_.threads);
-  Environment generated = machine;
-  generated.numerics = codegen::row_of(options_.code.numerics).name;
-  generated.code_for = options_.code.cpu;
-  environments_[""] = to_text(generated.of("host"));
-  std::string plans;
+    : options_(std::move(options)),
+      worker_(options_.worker),
+      target_(options_.target ? *options_.target : this_machine(options_.worker.program)),
+      is_for_here_(!options_.target || *options_.target == this_machine(options_.worker.program)),
+      environments_(backends, target_, options_.threads, options_.code) {
   for (const place::ActiveBackend& active : backends) {
-    plans += describe_backend(active) + "\n";
-    const std::string& command = active.backend->cost_program;
-    if (!command.empty()) {
-      const std::string folder = std::filesystem::path(active.backend->file).parent_path().string();
-      Environment external;
-      external.program = describe_program(command, folder);
-      environments_[active.backend->name] = to_text(external.of(describe_backend(active)));
-      external_[active.backend->name] = {
-          active, std::make_unique<CostProgram>(CostProgramOptions{command, folder, options_.worker.timeout_seconds})};
-      continue;
-    }
-    const bool is_generated = active.backend->runtime == ir::RuntimeKind::HostJit;
-    environments_[active.backend->name] = to_text((is_generated ? generated : machine).of(describe_backend(active)));
+    if (!has_cost_program(active)) continue;
+    const CostProgramOptions program{active.backend->cost_program, folder_of_program(active),
+                                     options_.worker.timeout_seconds};
+    external_[active.backend->name] = {active, std::make_unique<CostProgram>(program)};
   }
-  environment_of_plans_ = to_text(generated.of(plans + "plans"));
   send_reference();
 }
 
@@ -77,7 +71,7 @@ std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string
   // A time is one beside these others.
   for (const std::string& plan : plans) {
     const std::string mark = fmt::format("// timed beside {} others: {}\n", plans.size() - 1, short_hash(all));
-    rows.push_back({environment_of_plans_, plan + mark, {}});
+    rows.push_back({environments_.of_plans(), plan + mark, {}});
   }
   const auto look_up = [&] {
     std::vector<Measurement> found;
@@ -88,7 +82,11 @@ std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string
     return found;
   };
   std::vector<Measurement> times = look_up();
-  if (times.size() != plans.size()) {
+  if (times.size() != plans.size() && !is_for_here_) {
+    Measurement failed = failed_measurement("costs are those of another machine");
+    failed.lasting = false;
+    times = {std::move(failed)};
+  } else if (times.size() != plans.size()) {
     const MachineLock lock(options_.lock_file, options_.waiting);
     if (lock.is_held()) times = look_up();
     if (times.size() != plans.size()) {
@@ -110,7 +108,7 @@ std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string
 }
 
 void MeasuredCosts::send_reference() {
-  if (options_.database == nullptr) return;
+  if (options_.database == nullptr || !is_for_here_) return;
   if (auto known = options_.database->reference(reference_key(describe_machine()), unix_time() - kReferenceSeconds)) {
     // What was measured on a slower machine than it can be is not measured again on one that is as slow.
     is_slow_ = usual_reference_time().seconds() > kMostSlowdown * known->seconds();
@@ -169,29 +167,95 @@ void MeasuredCosts::look_up_all(std::vector<Unknown>* unknown) {
   });
 }
 
+bool MeasuredCosts::is_to_estimate() const {
+  return options_.estimates_when_lost && options_.database != nullptr && options_.database->is_lost();
+}
+
 void MeasuredCosts::ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown) {
   const size_t needed = stats_.answered + unknown->size();
   std::erase_if(*unknown, [&](const Unknown& one) {
-    const auto external = external_.find(one.candidate->backend);
-    if (external == external_.end()) return false;
+    if (!external_.contains(one.candidate->backend)) return false;
     report_progress(stats_.answered, needed, label_of(graph, *one.candidate));
-    known_[*one.key] = kept(*one.key, external->second.program->ask([&](int64_t id) {
-      return cost_request(id, graph, *one.candidate, external->second.active);
-    }));
-    ++stats_.answered;
+    if (is_to_estimate()) {
+      known_[*one.key] = not_measured();
+    } else {
+      known_[*one.key] = kept(*one.key, ask_program(graph, one));
+      ++stats_.answered;
+    }
     return true;
   });
   if (stats_.answered > 0) report_progress(stats_.answered, stats_.answered, "");
 }
 
+Measurement MeasuredCosts::ask_program(const ir::Graph& graph, const Unknown& one) {
+  ExternalCosts& external = external_.at(one.candidate->backend);
+  return external.program->ask([&](int64_t id) { return cost_request(id, graph, *one.candidate, external.active); });
+}
+
+void MeasuredCosts::ask_fleet(const ir::Graph& graph, std::vector<Unknown>* unknown) {
+  if (options_.fleet == nullptr || unknown->empty()) return;
+  std::vector<fleet::Wanted> wanted;
+  for (const Unknown& one : *unknown) {
+    wanted.push_back({one.key->first, one.key->second, Duration::seconds(options_.worker.timeout_seconds),
+                      repeated_.contains(*one.key)});
+  }
+  const auto is_external = [&](size_t index) { return external_.contains((*unknown)[index].candidate->backend); };
+  fleet::MeasureHere here;
+  here.lock = [&](size_t index) {
+    return is_external(index) ? nullptr : std::make_unique<MachineLock>(options_.lock_file, options_.waiting);
+  };
+  here.measure = [&](size_t index) {
+    const Unknown& one = (*unknown)[index];
+    if (is_external(index)) return ask_program(graph, one);
+    Measurement measured = measure_well(worker_, one.key->second);
+    stats_.runs += static_cast<size_t>(measured.runs);
+    stats_.compiled += static_cast<size_t>(measured.compiled);
+    return measured;
+  };
+  // A cost program does not depend on the machine.
+  const bool can_measure = is_for_here_ || std::all_of(unknown->begin(), unknown->end(), [&](const Unknown& one) {
+                             return external_.contains(one.candidate->backend);
+                           });
+  if (!can_measure) here.measure = nullptr;
+  const size_t before = stats_.measured + stats_.answered + stats_.by_workers;
+  const auto progress = [&](size_t done, size_t next) {
+    report_progress(before + done, before + unknown->size(), label_of(graph, *(*unknown)[next].candidate));
+  };
+  const std::vector<std::optional<fleet::FleetAnswer>> answers = options_.fleet->measure(wanted, here, progress);
+  report_progress(before + unknown->size(), before + unknown->size(), "");
+  size_t index = 0;
+  std::erase_if(*unknown, [&](const Unknown& one) {
+    const std::optional<fleet::FleetAnswer>& answer = answers[index++];
+    if (!answer) return false;
+    known_[*one.key] = answer->is_kept ? answer->measurement : kept(*one.key, answer->measurement);
+    size_t& count = !answer->is_from_here                        ? stats_.by_workers
+                    : external_.contains(one.candidate->backend) ? stats_.answered
+                                                                 : stats_.measured;
+    ++count;
+    stats_.repeated += repeated_.count(*one.key);
+    return true;
+  });
+  if (is_for_here_) keep_reference();
+}
+
 void MeasuredCosts::measure_all(const ir::Graph& graph, std::vector<Unknown> unknown) {
   if (unknown.empty()) return;
+  if (!is_for_here_) {
+    Measurement failed = failed_measurement("costs are those of another machine, and no worker can be asked");
+    failed.lasting = false;
+    for (const Unknown& one : unknown) known_[*one.key] = failed;
+    return;
+  }
   MachineLock lock(options_.lock_file, options_.waiting);
   // The previous holder of the lock may have measured the same.
   if (lock.is_held()) look_up_all(&unknown);
   if (unknown.empty()) return;
   const size_t needed = stats_.measured + unknown.size();
   for (const auto& [key, candidate] : unknown) {
+    if (is_to_estimate()) {
+      known_[*key] = not_measured();
+      continue;
+    }
     report_progress(stats_.measured, needed, label_of(graph, *candidate));
     known_[*key] = measure_now(*key);
     ++stats_.measured;
@@ -225,14 +289,11 @@ std::vector<MeasuredCosts::Key> MeasuredCosts::keys_of(const ir::Graph& graph,
   std::vector<Key> keys;
   const int swept = swept_mebibytes(graph);
   for (const ir::Partition& candidate : candidates) {
-    auto environment = environments_.find(candidate.backend);
-    if (environment == environments_.end()) environment = environments_.find("");
-    const bool is_external = external_.contains(candidate.backend);
-    if (is_external) {
-      keys.emplace_back(environment->second, candidate_text(graph, on_first_instance(candidate)));
+    const std::string& environment = environments_.of(candidate.backend);
+    if (external_.contains(candidate.backend)) {
+      keys.emplace_back(environment, candidate_text(graph, on_first_instance(candidate)));
     } else {
-      keys.emplace_back(environment->second,
-                        with_cache_state(candidate_text(graph, candidate), swept, graph, candidate));
+      keys.emplace_back(environment, with_cache_state(candidate_text(graph, candidate), swept, graph, candidate));
     }
   }
   return keys;
@@ -286,6 +347,7 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
     if (known_.try_emplace(keys[i]).second) unknown.push_back({&keys[i], &candidates[i]});
   }
   look_up_all(&unknown);
+  ask_fleet(graph, &unknown);
   ask_programs(graph, &unknown);
   measure_all(graph, std::move(unknown));
   stats_.failures.clear();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source of measured costs. Equal candidates are measured once; known costs come from memory or the database, the
 // others from the measuring process, one after another: two at once would disturb each other. Those of a backend whose
-// rules say `cost exec` come from its program.
+// rules say `cost exec` come from its program. With a fleet, workers on other machines or this one measure them.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "compiler/codegen/target/code_target.h"
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/cost_program.h"
+#include "compiler/measure/environments.h"
+#include "compiler/measure/fleet/fleet.h"
 #include "compiler/measure/worker.h"
 #include "compiler/place/candidates/candidates.h"
 #include "compiler/place/costs/cost_source.h"
@@ -33,11 +36,15 @@ struct MeasuredCostsOptions {
   int threads = 1;
   codegen::CodeTarget code{};        ///< of generated code
   CostDatabase* database = nullptr;  ///< null: memory only
+  fleet::Fleet* fleet = nullptr;     ///< on the same server; null: none
+  /// Whose costs these are; absent: this machine's.
+  std::optional<TargetMachine> target{};
   /// Costs of the database that were disturbed when they were measured are measured again, unless the machine is slow
   /// now; false: they are used.
   bool repeats_disturbed = true;
-  std::string lock_file;          ///< held while measuring (machine_lock.h); empty: none
-  std::function<void()> waiting;  ///< called before waiting for it; may be empty
+  bool estimates_when_lost = false;  ///< once the database is lost, nothing is measured any more
+  std::string lock_file;             ///< held while measuring (machine_lock.h); empty: none
+  std::function<void()> waiting;     ///< called before waiting for it; may be empty
   /// Called before each measurement and after the last; may be empty.
   std::function<void(const MeasuringProgress&)> progress{};
 };
@@ -54,6 +61,7 @@ struct MeasuringStats {
   std::string disturbance;                 ///< this, of one of them
   size_t repeated = 0;                     ///< of those measured: disturbed in the database
   size_t answered = 0;                     ///< by programs of backends; not among `measured`
+  size_t by_workers = 0;                   ///< of a fleet; not among `measured`
 };
 
 class MeasuredCosts : public place::CostSource {
@@ -68,6 +76,8 @@ class MeasuredCosts : public place::CostSource {
   /// of just these. A single failure if the measuring process failed.
   std::vector<Measurement> time_plans(const std::vector<std::string>& plans);
   const MeasuringStats& stats() const { return stats_; }
+  /// Whether the costs are this machine's.
+  bool is_for_here() const { return is_for_here_; }
   /// Rows of the database that do not count, and why, `ID: why`: those found since the last call.
   std::vector<std::string> take_refused() { return std::exchange(new_refused_, {}); }
 
@@ -85,8 +95,13 @@ class MeasuredCosts : public place::CostSource {
   };
   /// Removes from the list the keys that the database has by now.
   void look_up_all(std::vector<Unknown>* unknown);
+  /// Nothing is measured any more: the server of costs is lost.
+  bool is_to_estimate() const;
   /// Asks the programs of backends, and removes what they answer for from the list.
   void ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown);
+  Measurement ask_program(const ir::Graph& graph, const Unknown& one);
+  /// Lets workers measure, or measures here what none can, and removes all that has an answer then from the list.
+  void ask_fleet(const ir::Graph& graph, std::vector<Unknown>* unknown);
   void measure_all(const ir::Graph& graph, std::vector<Unknown> unknown);
   void report_progress(size_t done, size_t of, const std::string& candidate) const;
   /// Measures. After a transient failure it tries once more, in a new process.
@@ -105,8 +120,9 @@ class MeasuredCosts : public place::CostSource {
     place::ActiveBackend active;
     std::unique_ptr<CostProgram> program;
   };
-  std::map<std::string, std::string> environments_;  ///< by backend; "" for the implicit host
-  std::string environment_of_plans_;
+  TargetMachine target_;
+  bool is_for_here_ = true;
+  Environments environments_;
   std::map<std::string, ExternalCosts> external_;  ///< by backend
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;

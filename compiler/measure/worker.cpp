@@ -190,4 +190,12 @@ Measurement Worker::measure(const std::string& candidate) {
   return *measurement;
 }
 
+Measurement measure_well(Worker& worker, const std::string& candidate) {
+  Measurement measured = worker.measure(candidate);
+  if (measured.failed() && !measured.lasting) return worker.measure(candidate);
+  if (measured.disturbance.empty()) return measured;
+  Measurement again = worker.measure(candidate);
+  return is_better(again, measured) ? again : measured;
+}
+
 }  // namespace collage::measure

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `collage-measure`: the process in which candidates are compiled and timed. `collagec` starts it with its own rule
-// files and targets, sends candidates over a socket and reads one line for each. It is of no other use. Exit codes:
-// tools/command_line/program_text.h.
+// files and targets, sends candidates over a socket and reads one line for each. With `--serve` it starts such processes itself,
+// for compilers anywhere (serve_others.h). Exit codes: tools/command_line/program_text.h.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,6 +20,8 @@
 #include "compiler/measure/reference_kernel.h"
 #include "compiler/measure/time_plans.h"
 #include "compiler/sema/build_rules.h"
+#include "compiler/tools/collage-measure/measure_options.h"
+#include "compiler/tools/collage-measure/serve_others.h"
 #include "compiler/tools/command_line/app_text.h"
 
 namespace {
@@ -27,18 +29,7 @@ namespace {
 using namespace collage;
 using enum tools::ExitCode;
 
-struct MeasureOptions {
-  std::vector<std::string> rules;
-  std::vector<std::string> targets;
-  bool allow_code = false;
-  bool allow_outside = false;
-  int threads = 1;
-  double timeout = 10;
-  std::string numerics{codegen::row_of(codegen::Numerics::F32).name};
-  std::string cpu;
-  std::string cache;
-  int64_t reference = 0;  ///< picoseconds
-};
+using tools::MeasureOptions;
 
 void limit(decltype(RLIMIT_AS) what, rlim_t most) {
   rlimit limits{};
@@ -52,6 +43,10 @@ void limit_process() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Ctrl-C on a terminal is for the compiler, which may go on with what it has found.
   std::signal(SIGINT, SIG_IGN);
+  // A worker, which may have started it, blocks others.
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   limit(RLIMIT_CORE, 0);
 #if !defined(__SANITIZE_ADDRESS__)
   auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
@@ -129,7 +124,8 @@ int serve(const MeasureOptions& options) {
 
 int run(int argc, char** argv) {
   MeasureOptions options;
-  CLI::App app{"measures candidates for collagec, which starts it", "collage-measure"};
+  CLI::App app{"measures candidates for collagec, which starts it, or for compilers anywhere (--serve)",
+               "collage-measure"};
   tools::add_text_flags(app);
   app.add_option("-r,--rules", options.rules, "a rule file or folder; repeatable")->allow_extra_args(false);
   app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")->allow_extra_args(false);
@@ -141,11 +137,25 @@ int run(int argc, char** argv) {
   app.add_option("--cache", options.cache, "a folder of compiled code");
   app.add_option("--reference", options.reference, "picoseconds that the reference kernel is known to take");
   app.add_option("--timeout", options.timeout, "seconds for one candidate");
+  const CLI::Option* serves =
+      app.add_option("--serve", options.serve,
+                     "postgresql://…: measures what compilers ask for over this server, until it is stopped");
+  app.add_option("--backends", options.backends,
+                 "with --serve: names of those to measure, `host` for single operators; all")
+      ->delimiter(',');
+  app.add_option("--name", options.name, "with --serve: of this worker; the host's");
+  app.add_option("--lease", options.lease,
+                 "with --serve: seconds after which a worker that is not heard of counts as dead")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->check([](const std::string& text) { return text.find("nan") == text.npos ? "" : "it is no number"; });
+  app.add_flag("--once", options.once, "with --serve: ends when nothing waits");
+  app.add_flag("--quiet", options.quiet, "with --serve: says nothing");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kSuccess : kWrongUsage;
   }
+  if (serves->count() > 0) return tools::serve_others(options);
   limit_process();
   return serve(options);
 }

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/measure/fleet/serve.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "compiler/measure/cost_database.h"
+#include "compiler/measure/fleet/lease_keeper.h"
+#include "compiler/measure/machine_lock.h"
+#include "compiler/measure/reference_kernel.h"
+
+namespace collage::measure::fleet {
+namespace {
+
+using runtime::Result;
+using runtime::Status;
+using Time = std::chrono::steady_clock;
+
+constexpr double kFirstWait = 0.1, kLongestWait = 5;  ///< for a server that is away
+
+int64_t now_in_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+class Server {
+ public:
+  Server(const ServeOptions& options, JobMeter& meter, std::unique_ptr<postgres::Connection> connection)
+      : options_(options),
+        meter_(meter),
+        connection_(std::move(connection)),
+        queue_(*connection_),
+        keeper_(std::make_unique<LeaseKeeper>(
+            LeaseKeeperOptions{options.address, options.lease_seconds, options.stop, options.stopped})) {}
+
+  Status run();
+
+ private:
+  /// What it knows of the machine's usual speed, and this worker in the table of workers.
+  Status announce();
+  /// Measures until nothing waits. True: something was measured.
+  Result<bool> measure_waiting();
+  Result<std::optional<Job>> claim(const std::vector<int64_t>& needs);
+  Status measure(const Job& job, bool is_alone);
+  /// Says where the machine is slower than otherwise; returns how much.
+  double look_for_drift();
+  void exchange_reference();
+  double pause_after_failures() const;  ///< seconds
+  bool waits(double seconds) const;     ///< false: it is to stop
+  bool is_to_stop() const { return !waits(0); }
+  void say(const std::string& line) const {
+    if (options_.say) options_.say(line);
+  }
+
+  const ServeOptions& options_;
+  JobMeter& meter_;
+  std::unique_ptr<postgres::Connection> connection_;
+  Queue queue_;
+  std::unique_ptr<LeaseKeeper> keeper_;
+  int64_t worker_ = 0;
+  std::vector<int64_t> alone_, side_by_side_;  ///< ids of needs
+  Duration reference_;
+  std::string note_;
+  size_t measured_ = 0;
+  int failures_ = 0;  ///< in a row, for reasons that do not last
+};
+
+bool Server::waits(double seconds) const {
+  pollfd stop{options_.stop, POLLIN, 0};
+  const int ready = ::poll(&stop, options_.stop < 0 ? 0 : 1, static_cast<int>(seconds * 1000));
+  return ready <= 0;
+}
+
+/// Where everything fails here, the jobs are for other workers.
+double Server::pause_after_failures() const {
+  constexpr int kMostDoublings = 8;
+  return failures_ == 0 ? 0 : std::min(kFirstWait * (1 << std::min(failures_, kMostDoublings)), kLongestWait);
+}
+
+void Server::exchange_reference() {
+  constexpr int64_t kDays = 30;
+  // Its own connection: it serves no transaction of the queue.
+  auto database = CostDatabase::open(options_.address);
+  if (!database) return;
+  const std::string key = reference_key(options_.announcement.machine);
+  const int64_t now = now_in_seconds(), oldest = now - kDays * 24 * 3600;
+  if (meter_.measured_reference() > Duration()) {
+    (*database)->store_reference(key, meter_.measured_reference(), now, oldest);
+  }
+  reference_ = (*database)->reference(key, oldest).value_or(Duration());
+  meter_.set_reference(reference_);
+}
+
+Status Server::announce() {
+  const Result<std::vector<int64_t>> alone = queue_.need_ids(meter_.needs().alone);
+  if (!alone) return alone.status();
+  const Result<std::vector<int64_t>> side_by_side = queue_.need_ids(meter_.needs().side_by_side);
+  if (!side_by_side) return side_by_side.status();
+  alone_ = *alone;
+  side_by_side_ = *side_by_side;
+  Announcement announcement = options_.announcement;
+  for (const auto* needs : {&meter_.needs().alone, &meter_.needs().side_by_side}) {
+    announcement.needs.insert(announcement.needs.end(), needs->begin(), needs->end());
+  }
+  const Result<int64_t> id = queue_.announce(announcement, options_.lease_seconds, worker_);
+  if (!id) return id.status();
+  worker_ = *id;
+  keeper_->set_worker(worker_);
+  return Status::ok();
+}
+
+double Server::look_for_drift() {
+  if (reference_ == Duration()) return 1;
+  const double slowdown = usual_reference_time().seconds() / reference_.seconds();
+  const bool is_slow = slowdown > kMostSlowdown;
+  const std::string note =
+      is_slow ? fmt::format("the reference kernel takes {:.1f} times as long as otherwise", slowdown) : "";
+  if (note.empty() != note_.empty())
+    say(is_slow ? note + "; costs are marked as disturbed" : "as fast as otherwise again");
+  note_ = note;
+  keeper_->set_note(note_);
+  return slowdown;
+}
+
+Status Server::measure(const Job& job, bool is_alone) {
+  const Result<std::optional<Measurement>> known = queue_.finish_known(job, worker_);
+  if (!known || *known) return known.status();
+  const double slowdown = is_alone ? look_for_drift() : 1;
+  keeper_->hold(job, JobMeter::most_seconds(job.wanted));
+  const Time::time_point start = Time::now();
+  Measurement measured = meter_.measure(job.wanted);
+  const double seconds = std::chrono::duration<double>(Time::now() - start).count();
+  keeper_->drop();
+  if (slowdown > kMostSlowdown && !measured.failed() && measured.disturbance.empty()) measured.disturbance = note_;
+  const std::string name = short_hash(job.wanted.candidate);
+  // Where the server is away just now, there may be time left.
+  Result<Finished> finished = queue_.finish(job, worker_, seconds, &measured);
+  const Time::time_point last =
+      Time::now() + std::chrono::round<Time::duration>(std::chrono::duration<double>(options_.lease_seconds));
+  while (!finished && connection_->is_lost() && Time::now() < last && waits(kFirstWait)) {
+    if (connection_->reconnect(1)) finished = queue_.finish(job, worker_, seconds, &measured);
+  }
+  if (!finished) return finished.status();
+  ++measured_;
+  failures_ = measured.failed() && !measured.lasting ? failures_ + 1 : 0;
+  const std::string result = measured.failed() ? "failed: " + measured.failure : runtime::to_string(measured.cost);
+  switch (*finished) {
+    case Finished::Stored:
+      say(fmt::format("{}: {}{}", name, result,
+                      measured.disturbance.empty() ? "" : ", disturbed: " + measured.disturbance));
+      break;
+    case Finished::LeaseLost: say(fmt::format("{}: {}, too late: its lease had ended", name, result)); break;
+    case Finished::Waits: say(fmt::format("{}: {}, to be tried again", name, result)); break;
+    case Finished::GivenUp: say(fmt::format("{}: {}, given up", name, result)); break;
+  }
+  return Status::ok();
+}
+
+Result<bool> Server::measure_waiting() {
+  bool has_measured = false;
+  while (waits(pause_after_failures())) {
+    Result<std::optional<Job>> job = queue_.claim(side_by_side_, worker_, options_.lease_seconds);
+    if (!job) return job.status();
+    if (*job) {
+      if (Status status = measure(**job, false); !status) return status;
+      has_measured = true;
+      continue;
+    }
+    const Result<bool> waits_alone = queue_.has_waiting(alone_);
+    if (!waits_alone) return waits_alone.status();
+    if (!*waits_alone) return has_measured;
+    // Before the claim: who has a lease waits for no other.
+    const MachineLock lock(options_.lock_file, [&] { say("another program measures on this machine"); });
+    if (is_to_stop()) return has_measured;
+    job = queue_.claim(alone_, worker_, options_.lease_seconds);
+    if (!job) return job.status();
+    if (!*job) continue;
+    if (Status status = measure(**job, true); !status) return status;
+    has_measured = true;
+  }
+  return has_measured;
+}
+
+Status Server::run() {
+  exchange_reference();
+  if (Status status = connection_->listen(kJobsChannel); !status) return status;
+  if (Status status = announce(); !status) return status;
+  say(fmt::format("worker `{}` {}: measures {}", options_.announcement.name, worker_, options_.announcement.backends));
+  const auto once = [&]() -> Status {
+    const Result<bool> known = queue_.beat(worker_, note_);
+    if (!known) return known.status();
+    if (!*known) {
+      if (Status status = announce(); !status) return status;
+    }
+    const Result<std::optional<double>> next = queue_.reap();
+    if (!next) return next.status();
+    const Result<bool> measured = measure_waiting();
+    if (!measured) return measured.status();
+    const Duration found = meter_.measured_reference();
+    if (found > Duration() && (reference_ == Duration() || found < reference_)) exchange_reference();
+    if (is_to_stop() || options_.ends_when_empty) return Status::ok();
+    constexpr double kAfter = 0.05;  // the lease has ended then
+    const double most = *next ? std::min(options_.tick_seconds, **next + kAfter) : options_.tick_seconds;
+    // Notifications of other needs wake it, too; claims then find nothing.
+    const auto came = connection_->wait(most, options_.stop);
+    return came.status();
+  };
+  double pause = kFirstWait;
+  while (!is_to_stop()) {
+    const Status status = once();
+    if (status) {
+      pause = kFirstWait;
+      if (options_.ends_when_empty) break;
+      continue;
+    }
+    if (!connection_->is_lost()) return status;
+    say(fmt::format("the server is away: {}", status.message()));
+    while (!connection_->reconnect(1) && waits(pause)) pause = std::min(2 * pause, kLongestWait);
+    if (is_to_stop()) break;
+    say("connected again");
+    if (Status again = announce(); !again && !connection_->is_lost()) return again;
+  }
+  keeper_.reset();  // a beat would announce it again
+  if (!connection_->is_lost()) (void)queue_.leave(worker_);
+  say(fmt::format("ends after {} measurement{}", measured_, measured_ == 1 ? "" : "s"));
+  return Status::ok();
+}
+
+}  // namespace
+
+Status serve(const ServeOptions& options, JobMeter& meter) {
+  if (!postgres::Connection::is_address(options.address))
+    return Status::error("it is no address of a server, `postgresql://…`");
+  // Makes the tables.
+  if (auto database = CostDatabase::open(options.address); !database) return database.status();
+  auto connection = postgres::Connection::open(options.address);
+  if (!connection) return connection.status();
+  return Server(options, meter, std::move(*connection)).run();
+}
+
+}  // namespace collage::measure::fleet

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection to a PostgreSQL server: the door to libpq. Statements have parameters `$1`, `$2`, …; numbers and texts go
+// as text. A server that is lost fails the statement and every later one until `reconnect`. Names without a schema are those
+// of the schema `collage`, once it exists.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/core/status.h"
+
+namespace collage::measure::postgres {
+
+/// A parameter: a number, a text, or NULL.
+using Parameter = std::variant<std::monostate, int64_t, double, std::string_view>;
+
+/// The rows that a statement returned.
+class Rows {
+ public:
+  virtual ~Rows() = default;
+  virtual size_t size() const = 0;  ///< rows
+  /// Of an INSERT, UPDATE or DELETE: how many rows it changed.
+  virtual size_t changed() const = 0;
+  virtual bool is_null(size_t row, int column) const = 0;
+  /// Valid as long as these rows.
+  virtual std::string_view text(size_t row, int column) const = 0;
+  /// Expects a column of whole numbers, which is not null.
+  virtual int64_t number(size_t row, int column) const = 0;
+  virtual double real(size_t row, int column) const = 0;
+};
+
+struct Notification {
+  std::string channel;
+  std::string payload;
+};
+
+class Connection {
+ public:
+  /// Whether a name of a database is the address of a server: `postgresql://…` or `postgres://…`.
+  static bool is_address(std::string_view name);
+  /// Whether it is an address in a form that is not taken: another scheme, or words such as `host=there password=…`.
+  static bool is_other_address(std::string_view name);
+  /// The address without its password, for messages.
+  static std::string shown(std::string_view address);
+
+  /// Connects; waits at most so long, or as long as `connect_timeout` of the address says, also for a server that is about
+  /// to start. The failure is one line, without the password.
+  static runtime::Result<std::unique_ptr<Connection>> open(const std::string& address, double seconds = 10);
+  virtual ~Connection() = default;
+
+  /// Runs one statement, with parameters; prepared once for each text.
+  virtual runtime::Result<std::unique_ptr<Rows>> execute(std::string_view statement,
+                                                         std::initializer_list<Parameter> parameters = {}) = 0;
+  /// Runs statements without parameters and results.
+  virtual runtime::Status execute_script(const std::string& statements) = 0;
+  /// Runs `body` in one transaction: commits where it returns ok, rolls back otherwise. It runs again, a few times, where
+  /// the server asks for that (a serialisation failure or a deadlock).
+  virtual runtime::Status in_transaction(const std::function<runtime::Status()>& body) = 0;
+
+  /// Listens on a channel, also after `reconnect`.
+  virtual runtime::Status listen(const std::string& channel) = 0;
+  /// Waits for a notification on a channel that it listens on; nullopt where none came in time. `wake`, a descriptor,
+  /// ends the wait when it can be read; -1: none.
+  virtual runtime::Result<std::optional<Notification>> wait(double seconds, int wake = -1) = 0;
+
+  /// True after the server went away.
+  virtual bool is_lost() const = 0;
+  /// Connects again to the same address: tries for at most so long, or as long as `connect_timeout` of it says.
+  virtual runtime::Status reconnect(double seconds = 10) = 0;
+};
+
+}  // namespace collage::measure::postgres

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "compiler/measure/postgres/connection.h"
+
+namespace collage::measure::postgres {
+namespace {
+
+using runtime::Result;
+using runtime::Status;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMostTries = 8;  ///< of a transaction
+constexpr std::chrono::milliseconds kFirstPause{20}, kLongestPause{500};
+
+struct CloseConnection {
+  void operator()(PGconn* connection) const { PQfinish(connection); }
+};
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
+};
+struct FreeResult {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using Handle = std::unique_ptr<PGconn, CloseConnection>;
+using ResultHandle = std::unique_ptr<PGresult, FreeResult>;
+
+class Deadline {
+ public:
+  explicit Deadline(double seconds)
+      : end_(Clock::now() + std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e6))) {}
+  bool is_over() const { return Clock::now() >= end_; }
+  int milliseconds() const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<int64_t>(left, 0, 1'000'000'000));
+  }
+
+ private:
+  std::chrono::time_point<Clock, std::chrono::duration<double>> end_;
+};
+
+/// One line of a message that may have several; lines that begin with a tab advise.
+std::string one_line(std::string_view message) {
+  std::string line;
+  while (!message.empty()) {
+    std::string_view one = message.substr(0, message.find('\n'));
+    message.remove_prefix(std::min(message.size(), one.size() + 1));
+    if (one.empty() || one.front() == '\t') continue;
+    line += (line.empty() ? "" : "; ") + std::string(one);
+  }
+  return line;
+}
+
+/// The parts of an address, and what they leave open.
+struct Parts {
+  std::vector<std::pair<std::string, std::string>> list;
+  double seconds = 0;  ///< `connect_timeout`; 0: the address has none
+};
+
+Result<Parts> parts_of(const std::string& address) {
+  const size_t at = address.find('@');
+  const bool is_unclear = at != address.rfind('@') ||
+                          (at != std::string::npos && address.find_first_of("/?", address.find("://") + 3) < at);
+  if (is_unclear)
+    return Status::error(
+        "in its user, password and parameters `@`, `/` and `?` have to be written `%40`, `%2F` and `%3F`");
+  char* message = nullptr;
+  const std::unique_ptr<PQconninfoOption, FreeOptions> options(PQconninfoParse(address.c_str(), &message));
+  if (!options) {
+    // The message may quote any part of the address.
+    const bool may_be_shown = at == std::string::npos && address.find("pass") == std::string::npos;
+    Status status = Status::error("it is no address of a server" +
+                                  (may_be_shown && message != nullptr ? ": " + one_line(message) : std::string()));
+    PQfreemem(message);
+    return status;
+  }
+  // A server that is gone without a word is noticed after half a minute.
+  std::map<std::string, std::string> parts = {{"fallback_application_name", "collage"},
+                                              {"keepalives_idle", "10"},
+                                              {"keepalives_interval", "5"},
+                                              {"keepalives_count", "4"},
+                                              {"tcp_user_timeout", "30000"}};
+  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
+    if (option->val != nullptr) parts[option->keyword] = option->val;
+  }
+  parts["client_encoding"] = "UTF8";
+  // What the address says comes later, and counts.
+  parts["options"] = "-csearch_path=collage,public " + parts["options"];
+  Parts made;
+  if (const auto timeout = parts.find("connect_timeout"); timeout != parts.end()) {
+    std::from_chars(timeout->second.data(), timeout->second.data() + timeout->second.size(), made.seconds);
+    parts.erase(timeout);
+  }
+  made.list.assign(parts.begin(), parts.end());
+  return made;
+}
+
+struct Keywords {
+  explicit Keywords(const Parts& parts) {
+    for (const auto& [name, value] : parts.list) {
+      names.push_back(name.c_str());
+      values.push_back(value.c_str());
+    }
+    names.push_back(nullptr);
+    values.push_back(nullptr);
+  }
+  std::vector<const char*> names, values;
+};
+
+/// Tries once.
+Result<Handle> connect_once(const Parts& parts, const Deadline& deadline) {
+  const Keywords keywords(parts);
+  Handle connection(PQconnectStartParams(keywords.names.data(), keywords.values.data(), 0));
+  if (connection == nullptr) return Status::error("no memory for a connection");
+  PQsetNoticeProcessor(
+      connection.get(), [](void*, const char*) {}, nullptr);
+  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+  while (PQstatus(connection.get()) != CONNECTION_BAD && state != PGRES_POLLING_OK && state != PGRES_POLLING_FAILED) {
+    pollfd waits{PQsocket(connection.get()), static_cast<short>(state == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0};
+    if (const int ready = ::poll(&waits, 1, deadline.milliseconds()); ready == 0)
+      return Status::error("the server does not answer");
+    state = PQconnectPoll(connection.get());
+  }
+  if (PQstatus(connection.get()) != CONNECTION_OK) return Status::error(one_line(PQerrorMessage(connection.get())));
+  return connection;
+}
+
+/// Whether there is a server that starts or ends just now.
+bool is_between_starts(const Parts& parts) {
+  const Keywords keywords(parts);
+  return PQpingParams(keywords.names.data(), keywords.values.data(), 0) == PQPING_REJECT;
+}
+
+/// Tries again until the deadline where the server is about to start; `patient`: also where there is none.
+Result<Handle> connect(const Parts& parts, const Deadline& deadline, bool patient) {
+  std::chrono::milliseconds pause = kFirstPause;
+  while (true) {
+    Result<Handle> made = connect_once(parts, deadline);
+    if (made || deadline.is_over() || (!patient && !is_between_starts(parts))) return made;
+    std::this_thread::sleep_for(std::min(pause, std::chrono::milliseconds(deadline.milliseconds())));
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+class PostgresRows : public Rows {
+ public:
+  explicit PostgresRows(ResultHandle result) : result_(std::move(result)) {}
+
+  size_t size() const override { return static_cast<size_t>(PQntuples(result_.get())); }
+  size_t changed() const override {
+    const std::string_view count = PQcmdTuples(result_.get());
+    size_t changed = 0;
+    std::from_chars(count.data(), count.data() + count.size(), changed);
+    return changed;
+  }
+  bool is_null(size_t row, int column) const override {
+    return PQgetisnull(result_.get(), static_cast<int>(row), column) != 0;
+  }
+  std::string_view text(size_t row, int column) const override {
+    const int r = static_cast<int>(row);
+    return {PQgetvalue(result_.get(), r, column), static_cast<size_t>(PQgetlength(result_.get(), r, column))};
+  }
+  int64_t number(size_t row, int column) const override { return parsed<int64_t>(row, column); }
+  double real(size_t row, int column) const override { return parsed<double>(row, column); }
+
+ private:
+  template <typename Number>
+  Number parsed(size_t row, int column) const {
+    const std::string_view written = text(row, column);
+    Number value = 0;
+    std::from_chars(written.data(), written.data() + written.size(), value);
+    return value;
+  }
+
+  ResultHandle result_;
+};
+
+/// Parameters as libpq takes them.
+class Bound {
+ public:
+  explicit Bound(std::initializer_list<Parameter> parameters) {
+    texts_.reserve(parameters.size());
+    for (const Parameter& parameter : parameters) {
+      if (std::holds_alternative<std::monostate>(parameter)) {
+        values_.push_back(nullptr);
+        continue;
+      }
+      texts_.push_back(text_of(parameter));
+      has_zeros_ = has_zeros_ || texts_.back().find('\0') != std::string::npos;
+      values_.push_back(texts_.back().c_str());
+    }
+  }
+  int size() const { return static_cast<int>(values_.size()); }
+  const char* const* values() const { return values_.data(); }
+  bool has_zeros() const { return has_zeros_; }
+
+ private:
+  static std::string text_of(const Parameter& parameter) {
+    if (const auto* text = std::get_if<std::string_view>(&parameter)) return std::string(*text);
+    char written[64];
+    char* end = std::holds_alternative<int64_t>(parameter)
+                    ? std::to_chars(std::begin(written), std::end(written), std::get<int64_t>(parameter)).ptr
+                    : std::to_chars(std::begin(written), std::end(written), std::get<double>(parameter)).ptr;
+    return {written, end};
+  }
+
+  std::vector<std::string> texts_;
+  std::vector<const char*> values_;
+  bool has_zeros_ = false;
+};
+
+class PostgresConnection : public Connection {
+ public:
+  PostgresConnection(Parts parts, Handle connection) : parts_(std::move(parts)), connection_(std::move(connection)) {}
+
+  Result<std::unique_ptr<Rows>> execute(std::string_view statement,
+                                        std::initializer_list<Parameter> parameters) override {
+    const Bound bound(parameters);
+    if (bound.has_zeros()) return Status::error("a text holds a byte that is zero");
+    if (is_lost()) return lost();
+    auto known = prepared_.find(statement);
+    if (known == prepared_.end()) {
+      const std::string name = "s" + std::to_string(prepared_.size());
+      const ResultHandle result(
+          PQprepare(connection_.get(), name.c_str(), std::string(statement).c_str(), bound.size(), nullptr));
+      if (Status status = checked(result.get()); !status) return status;
+      known = prepared_.emplace(statement, name).first;
+    }
+    ResultHandle result(
+        PQexecPrepared(connection_.get(), known->second.c_str(), bound.size(), bound.values(), nullptr, nullptr, 0));
+    if (Status status = checked(result.get()); !status) return status;
+    return std::unique_ptr<Rows>(std::make_unique<PostgresRows>(std::move(result)));
+  }
+
+  Status execute_script(const std::string& statements) override {
+    if (is_lost()) return lost();
+    const ResultHandle result(PQexec(connection_.get(), statements.c_str()));
+    return checked(result.get());
+  }
+
+  Status in_transaction(const std::function<Status()>& body) override {
+    for (int tries = 1;; ++tries) {
+      if (Status status = execute_script("BEGIN ISOLATION LEVEL READ COMMITTED"); !status) return status;
+      state_.clear();
+      Status status = body();
+      if (status) status = commit();
+      if (status) return status;
+      const bool is_asked_for = state_ == "40001" || state_ == "40P01";
+      if (!is_lost() && PQtransactionStatus(connection_.get()) != PQTRANS_IDLE) (void)execute_script("ROLLBACK");
+      if (!is_asked_for || tries == kMostTries || is_lost()) return status;
+    }
+  }
+
+  Status listen(const std::string& channel) override {
+    if (std::find(channels_.begin(), channels_.end(), channel) == channels_.end()) channels_.push_back(channel);
+    return listen_now(channel);
+  }
+
+  Result<std::optional<Notification>> wait(double seconds, int wake) override {
+    const Deadline deadline(seconds);
+    while (true) {
+      if (is_lost()) return lost();
+      if (PQconsumeInput(connection_.get()) == 0) return lost();
+      if (PGnotify* came = PQnotifies(connection_.get()); came != nullptr) {
+        Notification made{came->relname, came->extra};
+        PQfreemem(came);
+        return std::optional(std::move(made));
+      }
+      pollfd waits[2] = {{PQsocket(connection_.get()), POLLIN, 0}, {wake, POLLIN, 0}};
+      const int ready = ::poll(waits, wake < 0 ? 1 : 2, deadline.milliseconds());
+      if (ready > 0 && waits[0].revents != 0) continue;
+      if (ready >= 0) return std::optional<Notification>();
+    }
+  }
+
+  bool is_lost() const override { return is_lost_ || PQstatus(connection_.get()) == CONNECTION_BAD; }
+
+  Status reconnect(double seconds) override {
+    prepared_.clear();
+    is_lost_ = true;  // also where this fails
+    auto made = connect(parts_, Deadline(parts_.seconds > 0 ? parts_.seconds : seconds), true);
+    if (!made) return Status::error(why_lost_ = made.message());
+    connection_ = std::move(*made);
+    is_lost_ = false;
+    why_lost_.clear();
+    for (const std::string& channel : channels_) {
+      if (Status status = listen_now(channel); !status) return status;
+    }
+    return Status::ok();
+  }
+
+ private:
+  /// Remembers why, the first time.
+  Status lost() {
+    is_lost_ = true;
+    if (why_lost_.empty()) why_lost_ = one_line(PQerrorMessage(connection_.get()));
+    return Status::error(why_lost_.empty() ? "the connection to the server is lost" : why_lost_);
+  }
+
+  Status checked(const PGresult* result) {
+    switch (PQresultStatus(result)) {
+      case PGRES_COMMAND_OK:
+      case PGRES_TUPLES_OK:
+      case PGRES_EMPTY_QUERY: return Status::ok();
+      default: break;
+    }
+    const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    state_ = state == nullptr ? "" : state;
+    // The server ends the connection after these: an administrator or a crash stops it. What has no state is not from the
+    // server: libpq cannot reach it, though PQstatus may not say so before the next statement.
+    if (state_.starts_with("57P")) why_lost_ = message == nullptr ? "" : message;
+    if (state_.empty() || state_.starts_with("57P") || PQstatus(connection_.get()) == CONNECTION_BAD) return lost();
+    return Status::error(one_line(message == nullptr ? PQerrorMessage(connection_.get()) : message));
+  }
+
+  Status commit() {
+    if (is_lost()) return lost();
+    const ResultHandle result(PQexec(connection_.get(), "COMMIT"));
+    if (Status status = checked(result.get()); !status) return status;
+    if (std::string_view(PQcmdStatus(result.get())) == "COMMIT") return Status::ok();
+    return Status::error("the server rolled the transaction back");
+  }
+
+  Status listen_now(const std::string& channel) {
+    if (is_lost()) return lost();
+    char* quoted = PQescapeIdentifier(connection_.get(), channel.data(), channel.size());
+    if (quoted == nullptr) return Status::error(one_line(PQerrorMessage(connection_.get())));
+    const std::string statement = std::string("LISTEN ") + quoted;
+    PQfreemem(quoted);
+    return execute_script(statement);
+  }
+
+  Parts parts_;
+  Handle connection_;
+  std::map<std::string, std::string, std::less<>> prepared_;  ///< statement -> its name
+  std::vector<std::string> channels_;
+  std::string state_;  ///< SQLSTATE of the last statement that failed
+  bool is_lost_ = false;
+  std::string why_lost_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& address, double seconds) {
+  Result<Parts> parts = parts_of(address);
+  if (!parts) return parts.status();
+  auto connection = connect(*parts, Deadline(parts->seconds > 0 ? parts->seconds : seconds), false);
+  if (!connection) return connection.status();
+  return std::unique_ptr<Connection>(std::make_unique<PostgresConnection>(std::move(*parts), std::move(*connection)));
+}
+
+}  // namespace collage::measure::postgres

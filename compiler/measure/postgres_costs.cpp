@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/measure/postgres_costs.h"
+
+#include <optional>
+#include <utility>
+
+#include "compiler/measure/cost_migrations.h"
+#include "compiler/measure/cost_schema.h"
+#include "compiler/measure/machine_lock.h"
+
+namespace collage::measure {
+
+using runtime::Result;
+using runtime::Status;
+
+namespace {
+
+constexpr int kMostCuts = 10;  ///< of the connection, during one question
+
+/// Asks, and again where the connection was cut and the server is there; `*lost`: why it is not there any more.
+template <typename Ask>
+auto asked(postgres::Connection& server, const Ask& ask, std::optional<std::string>* lost) {
+  auto answer = ask();
+  for (int cuts = 0; cuts < kMostCuts && !answer && server.is_lost(); ++cuts) {
+    if (Status again = server.reconnect(); !again) {
+      *lost = again.message();
+      break;
+    }
+    answer = ask();
+  }
+  return answer;
+}
+
+/// The version of the tables that a user may use, made or brought up to date if necessary.
+Result<int64_t> usable_schema(postgres::Connection& server) {
+  const Status status = bring_up_to_date(server);
+  const Result<int64_t> schema = checked_schema(server);
+  // What this user may not bring up to date can be read.
+  return status || (schema && *schema >= kVersionWithDates) ? schema : Result<int64_t>(status);
+}
+
+}  // namespace
+
+PostgresCosts::PostgresCosts(std::unique_ptr<postgres::Connection> server)
+    : CostDatabase(machine_lock_file()), server_(std::move(server)), table_(*server_) {}
+
+Result<std::unique_ptr<CostDatabase>> PostgresCosts::open(const std::string& address) {
+  auto server = postgres::Connection::open(address);
+  if (!server) return server.status();
+  std::optional<std::string> lost;
+  const Result<int64_t> schema = asked(
+      **server, [&] { return usable_schema(**server); }, &lost);
+  if (!schema) return schema.status();
+  return std::unique_ptr<CostDatabase>(new PostgresCosts(std::move(*server)));
+}
+
+Result<std::unique_ptr<CostDatabase>> PostgresCosts::open_to_read(const std::string& address) {
+  auto server = postgres::Connection::open(address);
+  if (!server) return server.status();
+  std::optional<std::string> lost;
+  const Result<int64_t> schema = asked(
+      **server, [&] { return checked_schema(**server); }, &lost);
+  if (!schema) return schema.status();
+  if (*schema == 0) return Status::error("it is empty");
+  std::unique_ptr<PostgresCosts> made(new PostgresCosts(std::move(*server)));
+  made->only_reads_ = true;
+  made->has_dates_ = *schema >= kVersionWithDates;
+  return std::unique_ptr<CostDatabase>(std::move(made));
+}
+
+Status PostgresCosts::on_server(const std::function<Status()>& body) {
+  if (is_lost_) return body();
+  // What is written twice is known the second time.
+  std::optional<std::string> lost;
+  Status status = asked(*server_, body, &lost);
+  is_lost_ = lost.has_value();
+  why_lost_ = lost.value_or("");
+  return status;
+}
+
+Status PostgresCosts::in_transaction(const std::function<Status()>& body) {
+  if (only_reads_) return Status::error("it was opened to be read");
+  bool is_first = true;
+  Status status = on_server([&] {
+    return server_->in_transaction([&] {
+      if (!std::exchange(is_first, false)) table_.forget_environments();
+      return body();
+    });
+  });
+  if (!status) table_.forget_environments();
+  return status;
+}
+
+std::optional<CostRow> PostgresCosts::look_up(const std::string& environment, const std::string& candidate) {
+  std::optional<CostRow> found;
+  note_unkept(on_server([&] {
+    Result<std::optional<CostRow>> row = table_.look_up(environment, candidate);
+    if (row) found = std::move(*row);
+    return row.status();
+  }));
+  return found;
+}
+
+Result<std::vector<CostRow>> PostgresCosts::rows() {
+  std::vector<CostRow> rows;
+  Status status = on_server([&] {
+    Result<std::vector<CostRow>> found = table_.rows(has_dates_);
+    if (found) rows = std::move(*found);
+    return found.status();
+  });
+  if (!status) return status;
+  return rows;
+}
+
+Result<Written> PostgresCosts::write(const std::vector<CostRow>& rows) {
+  Written written;
+  Status status = in_transaction([&] {
+    const Result<Written> changed = table_.write(rows);
+    if (changed) written = *changed;
+    return changed.status();
+  });
+  if (!status) return status;
+  return written;
+}
+
+Result<size_t> PostgresCosts::remove_if(const std::function<bool(const CostRow&)>& is_removed) {
+  size_t removed = 0;
+  Status status = in_transaction([&]() -> Status {
+    if (Status locked = table_.lock(); !locked) return locked;
+    std::vector<int64_t> numbers, chosen;
+    const Result<std::vector<CostRow>> all = table_.rows(true, &numbers);
+    if (!all) return all.status();
+    for (size_t row = 0; row < all->size(); ++row) {
+      if (is_removed((*all)[row])) chosen.push_back(numbers[row]);
+    }
+    const Result<size_t> gone = table_.remove(chosen);
+    if (gone) removed = *gone;
+    return gone.status();
+  });
+  if (!status) return status;
+  return removed;
+}
+
+std::optional<int64_t> PostgresCosts::look_up_reference(const std::string& machine, int64_t oldest) {
+  std::optional<int64_t> reference;
+  (void)on_server([&] {
+    auto found = server_->execute(
+        "SELECT reference_ps FROM collage.reference WHERE collage.text_digest(machine) = collage.text_digest($1) AND "
+        "machine = $1 AND date >= $2",
+        {machine, oldest});
+    if (found && (*found)->size() == 1) reference = (*found)->number(0, 0);
+    return found.status();
+  });
+  return reference;
+}
+
+void PostgresCosts::put_reference(const std::string& machine, Duration reference, int64_t date) {
+  if (only_reads_) return;
+  (void)on_server([&] {
+    return server_
+        ->execute(
+            "INSERT INTO collage.reference(machine, reference_ps, date) VALUES($1, $2, $3) "
+            "ON CONFLICT (collage.text_digest(machine)) DO UPDATE SET reference_ps = EXCLUDED.reference_ps, "
+            "date = EXCLUDED.date",
+            {machine, reference.ps(), date})
+        .status();
+  });
+}
+
+}  // namespace collage::measure

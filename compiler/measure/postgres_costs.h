@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured costs on a PostgreSQL server, in its schema `collage`. A connection that is cut is made again; a server that does
+// not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/measure/cost_database.h"
+#include "compiler/measure/postgres/connection.h"
+#include "compiler/measure/postgres_cost_table.h"
+
+namespace collage::measure {
+
+class PostgresCosts : public CostDatabase {
+ public:
+  /// As CostDatabase's, by the address of the server. A user who may not change the tables reads them.
+  static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& address);
+  static runtime::Result<std::unique_ptr<CostDatabase>> open_to_read(const std::string& address);
+
+  bool is_lost() const override { return is_lost_; }
+  std::string take_lost() override { return std::exchange(why_lost_, ""); }
+
+  runtime::Result<std::vector<CostRow>> rows() override;
+  runtime::Result<Written> write(const std::vector<CostRow>& rows) override;
+  runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed) override;
+
+ private:
+  explicit PostgresCosts(std::unique_ptr<postgres::Connection> server);
+
+  std::optional<CostRow> look_up(const std::string& environment, const std::string& candidate) override;
+  std::optional<int64_t> look_up_reference(const std::string& machine, int64_t oldest) override;
+  void put_reference(const std::string& machine, Duration reference, int64_t date) override;
+
+  /// Runs `body`, and again where its connection was cut and the server is there.
+  runtime::Status on_server(const std::function<runtime::Status()>& body);
+  /// The same for one transaction.
+  runtime::Status in_transaction(const std::function<runtime::Status()>& body);
+
+  std::unique_ptr<postgres::Connection> server_;
+  PostgresCostTable table_;
+  bool has_dates_ = true;    ///< false: of version 1, opened to read
+  bool only_reads_ = false;  ///< opened to read
+  bool is_lost_ = false;
+  std::string why_lost_;
+};
+
+}  // namespace collage::measure

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compilers whose costs come from a fleet: from workers, or measured here where there is none, each once.
+#include "compiler/measure/fleet/fleet.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "compiler/measure/environment.h"
+#include "compiler/measure/fleet/serve.h"
+#include "compiler/measure/measured_costs.h"
+#include "compiler/measure/reference_kernel.h"
+#include "compiler/sema/build_graph.h"
+#include "tests/unit/compiler/measure/fleet/fleet_server.h"
+
+namespace collage::measure::fleet {
+namespace {
+
+constexpr int kCandidates = 12;
+
+/// A chain of additions of tensors of different sizes: each is another candidate.
+ir::Graph graph_of_candidates() {
+  std::string ports, body;
+  for (int i = 1; i <= kCandidates; ++i) {
+    ports += fmt::format("{}%x{}: f32[{}]", i == 1 ? "" : ", ", i, i);
+    body += fmt::format("%y{0} = Relu(%x{0})\n", i);
+  }
+  std::string results;
+  for (int i = 1; i <= kCandidates; ++i) results += fmt::format("{}%y{}: f32[{}]", i == 1 ? "" : ", ", i, i);
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  const support::FileId file = sources.add("m.ir", "model @m(" + ports + ") -> (" + results + ") {\n" + body + "}\n");
+  std::optional<sema::Model> model = sema::load_model_text(sources, file, "", diags);
+  EXPECT_TRUE(model) << diags.render();
+  return model ? std::move(model->graph) : ir::Graph();
+}
+
+std::vector<ir::Partition> partitions_of(const ir::Graph& graph) {
+  std::vector<ir::Partition> partitions;
+  for (int i = 1; i <= kCandidates; ++i) {
+    ir::Partition& one = partitions.emplace_back();
+    one.name = "p";
+    one.backend = one.instance = "host";
+    one.nodes = {graph.find_node(fmt::format("y{}", i))};
+    for (ir::ValueId value : ir::boundary_inputs(graph, one.nodes)) one.inputs.push_back({value, {"host", "plain"}});
+    for (ir::ValueId value : ir::boundary_outputs(graph, one.nodes)) one.outputs.push_back({value, {"host", "plain"}});
+  }
+  return partitions;
+}
+
+/// A measuring process that takes some time for each answer: `ok 7000 1 3 0`.
+std::vector<std::string> answering(const std::string& pause) {
+  return {"-c",
+          "printf '\\0\\0\\0\\0' >&3; while sleep " + pause + "; do printf '\\15\\0\\0\\0ok 7000 1 3 0' >&3; done"};
+}
+
+class FleetOfWorkers : public FleetServer {
+ protected:
+  void SetUp() override {
+    FleetServer::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    graph_ = graph_of_candidates();
+    here_ = {describe_machine(), describe_build("/bin/sh")};
+  }
+  void TearDown() override {
+    for (int end : ends_) (void)!::write(end, "x", 1);
+    for (std::thread& worker : workers_) worker.join();
+    for (int end : ends_) ::close(end);
+  }
+
+  void start_worker(const std::string& name, const std::string& pause = "0.01", double lease = 15) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ends_.push_back(ends[1]);
+    workers_.emplace_back([=, this, stop = ends[0]] {
+      JobMeter meter({"/bin/sh", answering(pause), here_}, {}, {});
+      ServeOptions options;
+      options.address = address_;
+      options.announcement.name = name;
+      options.announcement.host = "here";
+      options.announcement.machine = here_.machine;
+      options.announcement.build = here_.build;
+      options.announcement.backends = "host";
+      options.lease_seconds = lease;
+      options.stop = stop;
+      const runtime::Status served = serve(options, meter);
+      EXPECT_TRUE(served) << (served ? "" : served.message());
+      ::close(stop);
+    });
+  }
+  void await_workers(size_t expected) {
+    for (int tries = 0; tries < 200; ++tries) {
+      const auto known = queue_->workers();
+      ASSERT_TRUE(known) << known.message();
+      if (known->size() >= expected) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    FAIL() << "workers do not announce themselves";
+  }
+
+  struct Compiler {
+    std::unique_ptr<CostDatabase> database;
+    std::unique_ptr<Fleet> fleet;
+    std::unique_ptr<MeasuredCosts> costs;
+  };
+  /// `answers`: the arguments of its own measuring process, which is dead otherwise.
+  Compiler compiler(const std::vector<std::string>& answers = {}) {
+    Compiler made;
+    auto database = CostDatabase::open(address_);
+    EXPECT_TRUE(database) << database.message();
+    made.database = std::move(*database);
+    auto fleet = Fleet::open({.address = address_, .target = here_, .worker_patience = 2, .tick_seconds = 1});
+    EXPECT_TRUE(fleet) << fleet.message();
+    made.fleet = std::move(*fleet);
+    MeasuredCostsOptions options;
+    options.worker.program = "/bin/sh";
+    options.worker.arguments = answers.empty() ? std::vector<std::string>{"-c", "exit 1"} : answers;
+    options.database = made.database.get();
+    options.fleet = made.fleet.get();
+    options.target = here_;
+    made.costs = std::make_unique<MeasuredCosts>(std::move(options), place::ActiveBackends());
+    return made;
+  }
+  void expect_costs(MeasuredCosts& costs, int64_t picoseconds = 7000) {
+    for (const place::MeasuredCost& answer : costs.measure(graph_, partitions_of(graph_))) {
+      EXPECT_EQ(answer.cost, Duration::picoseconds(picoseconds)) << answer.failure;
+    }
+  }
+  /// No candidate was measured twice, and none is left.
+  void expect_once() {
+    EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+    EXPECT_EQ(count("SELECT count(*) FROM collage.measurement"), kCandidates);
+    EXPECT_EQ(count("SELECT count(*) FROM collage.measured_by"), kCandidates);
+  }
+
+  ir::Graph graph_;
+  TargetMachine here_;
+  std::vector<std::thread> workers_;
+  std::vector<int> ends_;
+};
+
+TEST_F(FleetOfWorkers, MeasureForACompilerThatCannot) {
+  start_worker("a");
+  start_worker("b");
+  await_workers(2);
+  Compiler one = compiler();
+  expect_costs(*one.costs);
+  EXPECT_EQ(one.costs->stats().by_workers, static_cast<size_t>(kCandidates));
+  EXPECT_EQ(one.costs->stats().measured, 0u);
+  expect_once();
+  // The next one finds them.
+  Compiler next = compiler();
+  expect_costs(*next.costs);
+  EXPECT_EQ(next.costs->stats().from_cache, static_cast<size_t>(kCandidates));
+}
+
+TEST_F(FleetOfWorkers, WithoutOneTheCompilerMeasures) {
+  Compiler alone = compiler(answering("0.001"));
+  expect_costs(*alone.costs);
+  EXPECT_EQ(alone.costs->stats().measured, static_cast<size_t>(kCandidates));
+  EXPECT_EQ(alone.costs->stats().by_workers, 0u);
+  expect_once();
+}
+
+TEST_F(FleetOfWorkers, CompilersWithoutWorkersShareTheWork) {
+  std::vector<std::thread> compilers;
+  for (int i = 0; i < 5; ++i) {
+    compilers.emplace_back([&] {
+      Compiler one = compiler(answering("0.02"));
+      expect_costs(*one.costs);
+    });
+  }
+  for (std::thread& one : compilers) one.join();
+  expect_once();
+}
+
+TEST_F(FleetOfWorkers, ManyCompilersGetEachCostOnce) {
+  for (const char* name : {"a", "b", "c"}) start_worker(name);
+  await_workers(3);
+  std::vector<std::thread> compilers;
+  for (int i = 0; i < 8; ++i) {
+    compilers.emplace_back([&] {
+      Compiler one = compiler();
+      expect_costs(*one.costs);
+    });
+  }
+  for (std::thread& one : compilers) one.join();
+  expect_once();
+}
+
+TEST_F(FleetOfWorkers, ADeadWorkersJobIsMeasuredByAnother) {
+  // One that claims and is not heard of again.
+  Announcement dead;
+  dead.name = "dead";
+  dead.needs = {need_of(Environments({}, here_, 1, {}).of(""))};
+  const auto worker = queue_->announce(dead, 1);
+  ASSERT_TRUE(worker);
+  std::thread claims([&] {
+    const auto connection = connect();
+    Queue queue(*connection);
+    const auto needs = queue.need_ids(dead.needs);
+    ASSERT_TRUE(needs);
+    for (int tries = 0; tries < 500; ++tries) {
+      const auto job = queue.claim(*needs, *worker, 0.5);
+      ASSERT_TRUE(job) << job.message();
+      if (*job) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    FAIL() << "nothing to claim";
+  });
+  Compiler one = compiler(answering("0.05"));
+  std::thread measures([&] { expect_costs(*one.costs); });
+  claims.join();
+  start_worker("alive", "0.01", 1);
+  measures.join();
+  expect_once();
+}
+
+TEST_F(FleetOfWorkers, AServerThatCrashesLosesNothing) {
+  start_worker("a", "0.2", 2);
+  start_worker("b", "0.2", 2);
+  await_workers(2);
+  Compiler one = compiler();
+  std::thread measures([&] { expect_costs(*one.costs); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  PostgresCluster::instance().stop();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  PostgresCluster::instance().start();
+  measures.join();
+  // The connection of the test was cut, too.
+  ASSERT_TRUE(connection_->reconnect());
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+  EXPECT_EQ(count("SELECT count(*) FROM collage.measurement"), kCandidates);
+  EXPECT_EQ(count("SELECT count(DISTINCT (environment, candidate_digest)) FROM collage.measured_by"), kCandidates);
+}
+
+TEST_F(FleetOfWorkers, AnotherBuildIsSaidAndNotAsked) {
+  Announcement other;
+  other.name = "old";
+  other.host = "there";
+  other.machine = here_.machine;
+  other.build = "collage 0 program 1";
+  other.needs = {"another need"};
+  ASSERT_TRUE(queue_->announce(other, 15));
+  Compiler one = compiler(answering("0.001"));
+  expect_costs(*one.costs);
+  const std::vector<std::string> warnings = one.fleet->take_warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0],
+            "worker `old` at there is not asked: it is another build, collage 0 program 1 instead of " + here_.build);
+}
+
+TEST_F(FleetOfWorkers, ForAnotherMachineNothingIsMeasuredHere) {
+  here_.machine = "cpu Elsewhere features";
+  Compiler one = compiler(answering("0.001"));
+  for (const place::MeasuredCost& answer : one.costs->measure(graph_, partitions_of(graph_))) {
+    EXPECT_FALSE(answer.cost);
+    EXPECT_FALSE(answer.lasting);
+    EXPECT_EQ(answer.failure, "no worker that can measure it is there");
+  }
+  EXPECT_EQ(one.costs->stats().measured, 0u);
+  EXPECT_EQ(one.costs->time_plans({"plan"}).at(0).failure, "costs are those of another machine");
+  // Its worker, wherever that is.
+  start_worker("there");
+  await_workers(1);
+  Compiler two = compiler();
+  expect_costs(*two.costs);
+  // It may have begun with what the first compiler left in the queue.
+  EXPECT_EQ(two.costs->stats().by_workers + two.costs->stats().from_cache, static_cast<size_t>(kCandidates));
+}
+
+TEST_F(FleetOfWorkers, AMachineThatIsSlowerMarksItsCosts) {
+  // The reference kernel is known to take a tenth.
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  database_->store_reference(reference_key(here_.machine), Duration::picoseconds(usual_reference_time().ps() / 10),
+                             std::chrono::duration_cast<std::chrono::seconds>(now).count(), 0);
+  start_worker("slow");
+  await_workers(1);
+  Compiler one = compiler();
+  expect_costs(*one.costs);
+  EXPECT_EQ(one.costs->stats().disturbed, static_cast<size_t>(kCandidates));
+  EXPECT_NE(one.costs->stats().disturbance.find("the reference kernel takes"), std::string::npos)
+      << one.costs->stats().disturbance;
+}
+
+}  // namespace
+}  // namespace collage::measure::fleet
