@@ -7,6 +7,7 @@ Substitutions: %python %collagec %collage-rules %collage-run %collage-check-cert
 import os
 import platform
 import subprocess
+import sys
 
 import lit.formats
 
@@ -39,6 +40,13 @@ for python in (config.python, "/usr/bin/python3"):
 config.available_features.add(platform.machine())
 # Optional libraries of this build, in lower case: `REQUIRES: onednn`.
 config.available_features.update(config.libraries.split())
+# A PostgreSQL server that tests can start.
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(config.test_source_root, "measure", "Inputs"))
+from postgres_cluster import programs as postgres_programs
+
+if postgres_programs() is not None:
+    config.available_features.add("postgres_server")
 # AddressSanitizer reserves terabytes of addresses, so that no limit of memory can be set: `UNSUPPORTED: asan`.
 if config.is_sanitized:
     config.available_features.add("asan")

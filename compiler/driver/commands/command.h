@@ -53,6 +53,8 @@ void run_request(Command& command);
 void compile(Command& command);
 /// `--compare`
 void compare(Command& command);
+/// `--simulate`
+void simulate(Command& command);
 /// `--why`, `--why-not`
 void explain(Command& command);
 /// `--diff-placements`

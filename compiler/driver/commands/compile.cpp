@@ -82,10 +82,29 @@ bool keeps_page_apart(const Command& command) {
                                 command.request.report, is_package ? "compiled model" : "weights of the placed model");
 }
 
+/// A package of all hosts' parts.
+runtime::Status write_parts(const Command& command, const fs::path& output, const std::string& placed,
+                            const Program& program) {
+  std::vector<runtime::Package> parts;
+  for (const plan::BuiltPlan& part : program.parts) {
+    parts.push_back({part.plan, program.jit, command.compilation.settings().threads, placed, ""});
+  }
+  return runtime::write_cluster_package(output.string(), parts);
+}
+
 bool write_program(const Command& command, const fs::path& output, const ir::Placement& placement,
                    const Program& program) {
+  std::string placed = placed_text(command.compilation.graph(), placement);
+  if (!program.parts.empty() && command.packages != nullptr) {
+    return command.diags.error_at(support::Code::BadOption, "--buckets",
+                                  "a package of a cluster's hosts holds one shape: compile each by itself");
+  }
+  if (!program.parts.empty()) {
+    const runtime::Status status = write_parts(command, output, placed, program);
+    return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
+  }
   const runtime::Package package{program.built.plan, program.jit, command.compilation.settings().threads,
-                                 placed_text(command.compilation.graph(), placement), ""};
+                                 std::move(placed), ""};
   if (command.packages != nullptr) return command.packages->push_back(package), true;
   const runtime::Status status = runtime::write_package(output.string(), package);
   return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
@@ -170,7 +189,7 @@ void compile(Command& command) {
     if (command.packages != nullptr) {
       command.packages->back().plan.known_runs = {std::move(*checked)};
     } else {
-      program->built.plan.known_runs = {std::move(*checked)};
+      program->first().plan.known_runs = {std::move(*checked)};
       write_program(command, command.request.output, placed->found.placement, *program);
     }
   }

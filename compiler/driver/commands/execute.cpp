@@ -7,12 +7,14 @@
 #include "compiler/driver/report/simulated.h"
 #include "compiler/driver/report/verify_costs.h"
 #include "compiler/driver/run/check_passes.h"
+#include "compiler/driver/run/local_hosts.h"
 #include "compiler/execution/bench.h"
 #include "compiler/execution/faults.h"
 #include "compiler/execution/run_model.h"
 #include "compiler/execution/trace.h"
 #include "compiler/plan/check.h"
 #include "compiler/support/write_file.h"
+#include "runtime/core/host_space.h"
 #include "runtime/exec/host_constants.h"
 
 namespace collage::driver {
@@ -28,7 +30,17 @@ struct Loaded {
   const Program& program;
   runtime::Executor& executor;
   execution::ModelPorts ports;
+  LocalHosts* others = nullptr;  ///< of a cluster, beside `executor`; null: there is one host
   std::optional<runtime::KnownRun> checked{};
+
+  /// What each host runs, and its executor; of one host, all.
+  std::vector<plan::CheckedPart> parts() const {
+    std::vector<plan::CheckedPart> all{{program.first(), executor}};
+    for (size_t host = 1; host < program.parts.size(); ++host) {
+      all.push_back({program.parts[host], others->executor(host)});
+    }
+    return all;
+  }
 
   std::vector<ir::Tensor> first_inputs() const { return execution::inputs_of_run(ports, command.inputs, 0); }
 };
@@ -43,9 +55,8 @@ auto reported(const Loaded& loaded, Work work, Function&& function) {
 bool check(Loaded& loaded) {
   support::Diagnostics& diags = loaded.command.diags;
   const std::vector<ir::Tensor> inputs = loaded.first_inputs();
-  auto report = reported(loaded, Work::Checking,
-                         [&] { return plan::check_plan(loaded.graph, loaded.program.built, loaded.executor, inputs); });
-  loaded.executor.observe({});
+  auto report =
+      reported(loaded, Work::Checking, [&] { return plan::check_parts(loaded.graph, loaded.parts(), inputs); });
   if (!report) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
   for (plan::CheckRow& row : check_passes(loaded.command.history, inputs, report->tolerance)) {
     report->rows.push_back(std::move(row));
@@ -86,10 +97,16 @@ bool run(const Loaded& loaded) {
 
 bool profile(const Loaded& loaded) {
   const auto rows = static_cast<size_t>(loaded.command.request.profile);
-  std::optional<Profile> measured =
-      profile_model(loaded.program.built.plan, loaded.first_inputs(), loaded.executor, loaded.command.diags);
-  if (measured) loaded.command.print(print(*measured, rows));
-  return measured.has_value();
+  for (const plan::CheckedPart& part : loaded.parts()) {
+    const std::optional<Profile> measured =
+        profile_model({part.built.plan, part.executor, loaded.executor}, loaded.first_inputs(), loaded.command.diags);
+    if (!measured) return false;
+    if (loaded.others != nullptr) {
+      loaded.command.print(fmt::format("{:<12}{}\n", "host", runtime::host_space(part.built.plan.part.host)));
+    }
+    loaded.command.print(print(*measured, rows));
+  }
+  return true;
 }
 
 bool trace(const Loaded& loaded) {
@@ -105,15 +122,15 @@ bool trace(const Loaded& loaded) {
 }
 
 /// The page of `--report` shows the steps of a run beside the times of `--bench`.
-bool needs_trace(const Request& request) {
-  return request.trace.is_asked() || (!request.report.empty() && request.bench.runs > 0);
+bool needs_trace(const Request& request, bool is_over_hosts) {
+  return request.trace.is_asked() || (!request.report.empty() && request.bench.runs > 0 && !is_over_hosts);
 }
 
 bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
   const BenchRequest& request = command.request.bench;
   std::optional<execution::BenchReport> report =
-      execution::bench_model(loaded.program.built.plan, loaded.first_inputs(), request.runs, loaded.executor,
+      execution::bench_model(loaded.program.first().plan, loaded.first_inputs(), request.runs, loaded.executor,
                              command.compilation.listener(), command.diags);
   if (!report) return false;
   command.print(execution::print(*report));
@@ -125,7 +142,9 @@ bool bench(const Loaded& loaded) {
 }
 
 void print_device_log(const Loaded& loaded) {
-  for (const std::string& line : loaded.executor.device_log()) loaded.command.print(line + "\n");
+  for (const plan::CheckedPart& part : loaded.parts()) {
+    for (const std::string& line : part.executor.device_log()) loaded.command.print(line + "\n");
+  }
 }
 
 /// Does what is asked for, up to the first failure.
@@ -136,10 +155,26 @@ void work(Loaded& loaded) {
   if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
   if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;
   if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
-  if (needs_trace(request) && !clock.time("trace", [&] { return trace(loaded); })) return;
+  if (needs_trace(request, loaded.others != nullptr) && !clock.time("trace", [&] { return trace(loaded); })) return;
   if (request.prints_device_log) print_device_log(loaded);
   if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
   loaded.command.print(execution::print_recovery(loaded.executor));
+}
+
+/// What would mix the time of a step with the wait for another host is not reported. False after an error.
+bool is_for_hosts(const Command& command) {
+  const Request& request = command.request;
+  const auto refuse = [&](const char* option, const char* hint) {
+    return command.diags
+        .error_at(Code::BadOption, option, "does not tell what runs on several hosts apart from what waits for them")
+        .note("{}", hint);
+  };
+  if (request.verifies) return refuse("--verify-costs", "`--check` and `--bench` run all hosts in this process");
+  if (request.trace.is_asked()) {
+    return refuse(request.trace.prints ? "--timeline" : "--trace",
+                  "`-o NAME.collage`, then `mpirun -n N collage-run NAME.collage --trace=FILE`");
+  }
+  return true;
 }
 
 }  // namespace
@@ -153,15 +188,19 @@ bool read_faults(Command& command) {
 }
 
 std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program) {
-  runtime::join_host_constants(program.built.plan);  // before the replanner copies the plan
+  if (!program.parts.empty() && !is_for_hosts(command)) return std::nullopt;
+  const int threads = command.compilation.settings().threads;
   const runtime::LoadOptions options{.faults = command.faults};
-  auto again = std::make_shared<SearchAgain>(command, placement, program, options);
-  auto executor = command.clock.time("load", [&] {
-    return load_program(program, command.compilation.settings().threads, command.diags, options, std::move(again));
+  LoadedHosts hosts = command.clock.time("load", [&]() -> LoadedHosts {
+    if (!program.parts.empty()) return load_hosts(program, threads, command.diags, options).value_or(LoadedHosts());
+    runtime::join_host_constants(program.built.plan);  // before the replanner copies the plan
+    auto again = std::make_shared<SearchAgain>(command, placement, program, options);
+    return {load_program(program, threads, command.diags, options, std::move(again)), nullptr};
   });
+  const std::unique_ptr<runtime::Executor>& executor = hosts.first;
   if (executor == nullptr) return std::nullopt;
-  Loaded loaded{command,   command.compilation.graph(),          placement, program,
-                *executor, ports_of(command.compilation.graph())};
+  Loaded loaded{command,   command.compilation.graph(),           placement,         program,
+                *executor, ports_of(command.compilation.graph()), hosts.others.get()};
   work(loaded);
   for (const runtime::DeviceLoss& loss : executor->losses()) command.findings.lost.push_back(loss.text());
   return std::move(loaded.checked);

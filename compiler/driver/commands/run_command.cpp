@@ -85,6 +85,7 @@ void run(Command& command) {
   if (is_shown_before_search(request.emit)) return show_model(command);
   if (!read_inputs(command) || !read_faults(command)) return;
   if (!request.placement.diff.empty()) return diff_placements(command);
+  if (request.simulate.is_asked) return simulate(command);
   if (request.compare.is_asked) return compare(command);
   if (request.questions.is_asked() && request.emit != Emit::Candidates) return explain(command);
   compile(command);
@@ -94,6 +95,7 @@ void run(Command& command) {
 /// that were chosen, and no input that was bound. Returns nullopt after errors.
 std::optional<Specialised> specialise(const ModelSource& source, Request& request, support::Diagnostics& diags) {
   Specialisation to{request.model.bindings, {}};
+  if (request.simulate.is_asked) to.elements = sema::Elements::Never;
   if (request.gives_inputs()) {
     auto given = read_given(request.run, source.inputs(), diags);
     if (!given) return std::nullopt;
@@ -155,7 +157,8 @@ std::string output_of(const std::string& output, const std::vector<ir::ShapeBind
 /// The one package of all buckets; empty where none is written.
 std::string package_of_buckets(const Request& request, const ModelSource& source) {
   const bool writes = request.emit == Emit::All && !request.compare.is_asked && !request.questions.is_asked() &&
-                      request.bisect.empty() && request.placement.diff.empty() && !request.dumps_lowering;
+                      request.bisect.empty() && request.placement.diff.empty() && !request.dumps_lowering &&
+                      !request.simulate.is_asked;
   if (!writes || (request.output.empty() && request.executes())) return "";
   const std::string path = request.output.empty() ? source.path().stem().string() + ".collage" : request.output;
   return std::filesystem::path(path).extension() == ".collage" ? path : "";

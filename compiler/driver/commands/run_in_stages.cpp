@@ -24,6 +24,7 @@ std::string whole_plan_option(const Request& request) {
   const std::pair<const char*, bool> rows[] = {
       {"--output", !request.output.empty() && request.emit == Emit::All},
       {"--diff-placements", !placement.diff.empty()},
+      {"--simulate", request.simulate.is_asked},
       {"--placement", !placement.follow.empty()},
       {"--candidate-placement", !placement.consider.empty()},
       {"--calibrate", request.quantize.is_asked()},
@@ -35,6 +36,18 @@ std::string whole_plan_option(const Request& request) {
   };
   const auto asked = std::find_if(std::begin(rows), std::end(rows), [](const auto& row) { return row.second; });
   return asked == std::end(rows) ? "" : asked->first;
+}
+
+/// What does for each stage what the option does for a whole model; empty: nothing.
+std::string_view instead_of(std::string_view option) {
+  if (option == "--output")
+    return "a package holds one plan; `--emit=graph -o NAME.ir --input NAME=FILE …` writes each stage as a model of "
+           "its own";
+  if (option == "--placement")
+    return "`--place NODES=BACKEND` is about nodes of any stage; `--emit=graph -o NAME.ir` writes each stage as a "
+           "model, which "
+           "follows the file that `--save-placement` wrote for it";
+  return "";
 }
 
 bool is_constrained(const Settings& settings) {
@@ -114,7 +127,10 @@ bool may_run_in_stages(const Request& request, const Specialisation& to, const M
   const std::string option = whole_plan_option(request);
   if ((request.executes() || asks_about_stages(request)) && option.empty()) return true;
   source.specialise_whole(to, diags);  // says why there is no plan
-  if (!option.empty()) diags.error_at(Code::BadOption, option, "needs one plan of the whole model");
+  if (!option.empty()) {
+    auto error = diags.error_at(Code::BadOption, option, "needs one plan of the whole model");
+    if (const std::string_view instead = instead_of(option); !instead.empty()) error.note("{}", instead);
+  }
   return false;
 }
 

@@ -21,7 +21,9 @@ std::optional<std::string> program_text(const Command& command, const ir::Placem
   const plan::PlanTargets& targets = command.compilation.targets();
   if (command.request.dumps_lowering) return plan::print_lowerings(graph, placement, targets, program.built);
   switch (command.request.emit) {
-    case Emit::Plan: return plan::print_plan(program.built.plan);
+    case Emit::Plan:
+      return program.parts.empty() ? plan::print_plan(program.built.plan)
+                                   : plan::print_parts(program.built.plan, program.parts);
     case Emit::C: return plan::emit_c(graph, placement, targets, program.built, command.diags);
     case Emit::Llvm: return program.jit->llvm_text();
     case Emit::Asm: return program.jit->asm_text();

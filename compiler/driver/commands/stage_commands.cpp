@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "compiler/driver/commands/command.h"
 #include "compiler/driver/compare/staged_comparison.h"
@@ -176,6 +178,47 @@ class StageCommands {
   std::string simulated_;
 };
 
+/// `%a`, `%b` and 3 more
+std::string names_text(const std::set<std::string>& names) {
+  constexpr size_t kMostNamed = 6;
+  std::string text;
+  size_t named = 0;
+  for (const std::string& name : names) {
+    if (named == kMostNamed) return text + fmt::format(" and {} more", names.size() - named);
+    text += fmt::format("{}`%{}`", named++ == 0 ? "" : ", ", name);
+  }
+  return text;
+}
+
+/// Nodes of several stages are never in one partition: a warning where some of them can be together, else an error.
+bool check_together(const std::string& text, const std::vector<KeptStage>& stages, support::Diagnostics& diags) {
+  const std::string option = "--together " + text;
+  std::set<std::string> all;
+  std::map<std::set<std::string>, size_t> number_of;  // a body may have been made a stage for several inputs
+  for (const KeptStage& stage : stages) {
+    const std::set<std::string> names = together_in_part(text, stage.graph, diags);
+    if (names.empty()) continue;
+    all.insert(names.begin(), names.end());
+    number_of.try_emplace(names, stage.number);
+  }
+  if (all.empty()) return diags.error_at(Code::BadOption, option, "no stage has such nodes");
+  if (all.size() == 1)
+    return diags.error_at(Code::BadOption, option, "names one node, `%{}`: together with what?", *all.begin());
+  if (number_of.count(all) != 0) return true;
+  std::map<size_t, const std::set<std::string>*> by_number;
+  bool is_met = false;
+  for (const auto& [names, number] : number_of) {
+    by_number[number] = &names;
+    is_met = is_met || names.size() > 1;
+  }
+  auto report = is_met ? diags.warning_at(Code::BadOption, option,
+                                          "these nodes lie in several stages: only those of one stage are together")
+                       : diags.error_at(Code::BadOption, option, "these nodes lie in stages of their own");
+  for (const auto& [number, names] : by_number)
+    report.note("stage {} has {}{}", number, names_text(*names), is_met && names->size() == 1 ? ", left out" : "");
+  return is_met;
+}
+
 }  // namespace
 
 bool asks_about_stages(const Request& request) {
@@ -191,7 +234,7 @@ bool check_constraints(const Settings& settings, const std::vector<KeptStage>& s
   const auto check = [&](const std::string& option, const std::vector<std::string>& texts) -> bool {
     for (const std::string& text : texts) {
       const bool is_met = std::any_of(stages.begin(), stages.end(), [&](const KeptStage& stage) {
-        return !constraint_in_part(text, option == "--together", stage.graph, diags).empty();
+        return !constraint_in_part(text, false, stage.graph, diags).empty();
       });
       if (is_met) continue;
       return diags.error_at(Code::BadOption, option + " " + text, "no stage has such nodes");
@@ -199,7 +242,8 @@ bool check_constraints(const Settings& settings, const std::vector<KeptStage>& s
     return true;
   };
   return check("--place", settings.place) && check("--forbid", settings.forbid) &&
-         check("--together", settings.together);
+         std::all_of(settings.together.begin(), settings.together.end(),
+                     [&](const std::string& text) { return check_together(text, stages, diags); });
 }
 
 void work_on_stages(const StagedCommand& command, const std::vector<KeptStage>& stages) {

@@ -18,7 +18,8 @@ namespace collage::driver {
 
 bool asks_about_stages(const Request& request);
 
-/// An error where `--place`, `--forbid` or `--together` is about no node of any stage. False after it.
+/// An error where `--place`, `--forbid` or `--together` is about no node of any stage, or where no two nodes of `--together`
+/// are in one; a warning where some of them are. False after an error.
 bool check_constraints(const Settings& settings, const std::vector<KeptStage>& stages, support::Diagnostics& diags);
 
 void work_on_stages(const StagedCommand& command, const std::vector<KeptStage>& stages);

@@ -2,6 +2,7 @@
 #include "compiler/driver/compilation/compilation.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/codegen/lower/has_code.h"
 #include "compiler/driver/input/constraints.h"
@@ -9,7 +10,7 @@
 #include "compiler/ir/verify.h"
 #include "compiler/measure/machine_limits.h"
 #include "compiler/place/build/split_eligibility.h"
-#include "runtime/plan/plan_schedule.h"
+#include "compiler/place/pipeline/spread.h"
 
 namespace collage::driver {
 namespace {
@@ -32,16 +33,24 @@ bool has_splits(const place::ActiveBackend& active) {
 
 std::vector<place::MemoryLimit> limits_of(const plan::PlanTargets& targets) {
   std::vector<place::MemoryLimit> limits;
-  for (const plan::DeviceTarget& device : targets.devices) {
-    if (device.capacity > 0) limits.push_back({device.spec.space, device.capacity});
+  for (const auto* memories : {&targets.devices, &targets.hosts}) {
+    for (const plan::DeviceTarget& memory : *memories) {
+      if (memory.capacity > 0) limits.push_back({memory.spec.space, memory.capacity});
+    }
   }
   return limits;
 }
 
+/// All devices, with the ways that copies ask for.
 runtime::Machine machine_of(const plan::PlanTargets& targets) {
-  std::vector<runtime::DeviceSpec> devices;
-  for (const plan::DeviceTarget& device : targets.devices) devices.push_back(device.spec);
-  return runtime::machine_of(devices);
+  runtime::Machine machine([topology = targets.topology](const std::string& from, const std::string& to) {
+    const ir::Route* route = topology == nullptr ? nullptr : topology->find_copy(from, to);
+    return route == nullptr ? std::vector<runtime::LinkHop>() : route->hops;
+  });
+  for (const plan::DeviceTarget& device : targets.devices) {
+    machine.add_device(device.spec.space, device.spec.copy_queue);
+  }
+  return machine;
 }
 
 }  // namespace
@@ -105,7 +114,7 @@ bool Compilation::resolve_settings(support::Diagnostics& diags) {
   if (!caps || !strategy) return false;
   apply_memory_caps(*caps, targets_);
   memory_limits_ = limits_of(targets_);
-  machine_ = machine_of(targets_);
+  if (targets_.is_concurrent) machine_ = machine_of(targets_);
   strategy_ = std::move(*strategy);
   return true;
 }
@@ -172,7 +181,9 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
                                                               const ir::Placement* offered,
                                                               support::Diagnostics& diags) {
   if (!resolve_constraints(diags)) return std::nullopt;
+  const size_t errors = diags.error_count();
   if (given_costs_ == nullptr) open_costs_once(diags);
+  if (diags.error_count() > errors) return std::nullopt;
   if (!matches_) {
     matches_.emplace();
     for (const place::ActiveBackend& active : active_) matches_->push_back(place::match_rules(graph(), active));
@@ -188,7 +199,10 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   options.lists_regions = !settings_.objective->sums_times();
   place::LazyMeasuring lazy;
   if (costs_ && costs_->source != nullptr && measures_lazily()) {
-    lazy.machine = measure::machine_limits(settings_.threads);
+    // Nothing bounds what another machine can do.
+    constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+    lazy.machine = costs_->source->is_for_here() ? measure::machine_limits(settings_.threads)
+                                                 : place::MachineLimits{kUnbounded, kUnbounded};
     lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
       SearchInput input = search_input(built, written);
       input.options.is_probe = is_probe;
@@ -200,8 +214,15 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   if (costs_ && costs_->source) {
     warn_of_refused(settings_, costs_->source->take_refused(), diags);
     warn_of_unkept(settings_, costs_->database.get(), diags);
+    warn_of_fleet(settings_, costs_->fleet.get(), diags);
   }
-  if (built) place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
+  if (built) {
+    place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
+    place::SearchOptions search = settings_.search;
+    search.stop = listener_.stop;
+    place::spread_over_instances(
+        {graph(), active_, rules_->rules, memory_limits_, options.constraints, *settings_.objective, search}, &*built);
+  }
   return built;
 }
 

@@ -9,10 +9,10 @@
 #include "compiler/driver/explain/frequent_refusals.h"
 #include "compiler/driver/report/candidate_stats.h"
 #include "compiler/driver/report/simulated.h"
-#include "compiler/driver/report/size_text.h"
 #include "compiler/driver/search/binding_limits.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/support/check.h"
+#include "compiler/support/size_text.h"
 
 namespace collage::driver {
 namespace {
@@ -123,7 +123,7 @@ void add_limits(const Compilation& compilation, const Candidates& candidates, co
         text = fmt::format("`max partitions {}` of {}", limit.amount, limit.what.of);
         break;
       case LimitKind::Memory:
-        text = fmt::format("memory {} of {}", size_text(static_cast<size_t>(limit.amount)), limit.what.of);
+        text = fmt::format("memory {} of {}", support::size_text(static_cast<size_t>(limit.amount)), limit.what.of);
         break;
       case LimitKind::Conflicts: text = fmt::format("`conflicts with` of {}", limit.what.of); break;
     }

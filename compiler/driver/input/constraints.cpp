@@ -76,6 +76,22 @@ class ConstraintReader {
   support::Diagnostics& diags_;
 };
 
+/// The selectors of `A,B,…` that select nodes of a part of the model, with these.
+std::vector<std::pair<std::string, std::vector<NodeId>>> selected_in_part(const std::string& text,
+                                                                          const ir::Graph& part,
+                                                                          const support::Diagnostics& diags) {
+  support::Diagnostics unheard(diags.sources());
+  std::vector<std::pair<std::string, std::vector<NodeId>>> all;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    std::string selector = text.substr(begin, comma - begin);
+    if (std::optional<std::vector<NodeId>> nodes = select_nodes(selector, part, "", unheard))
+      all.emplace_back(std::move(selector), std::move(*nodes));
+    begin = comma + 1;
+  }
+  return all;
+}
+
 }  // namespace
 
 std::optional<std::vector<Constraint>> read_constraints(const Settings& settings, const ir::Graph& graph,
@@ -90,10 +106,19 @@ std::optional<std::vector<Constraint>> read_constraints(const Settings& settings
   return std::move(reader.constraints);
 }
 
+std::set<std::string> together_in_part(const std::string& text, const ir::Graph& part,
+                                       const support::Diagnostics& diags) {
+  std::set<std::string> names;
+  for (const auto& [selector, nodes] : selected_in_part(text, part, diags)) {
+    for (NodeId node : nodes) names.insert(part.node_name(node));
+  }
+  return names;
+}
+
 std::string constraint_in_part(const std::string& text, bool is_together, const ir::Graph& part,
                                const support::Diagnostics& diags) {
-  support::Diagnostics unheard(diags.sources());
   if (!is_together) {
+    support::Diagnostics unheard(diags.sources());
     const size_t equals = text.rfind('=');
     // What is malformed is reported where it is read.
     const bool is_here = equals == std::string::npos || equals == 0 ||
@@ -102,14 +127,9 @@ std::string constraint_in_part(const std::string& text, bool is_together, const 
   }
   std::string here;
   std::set<NodeId> nodes;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string selector = text.substr(begin, comma - begin);
-    if (const std::optional<std::vector<NodeId>> selected = select_nodes(selector, part, "", unheard)) {
-      nodes.insert(selected->begin(), selected->end());
-      here += (here.empty() ? "" : ",") + selector;
-    }
-    begin = comma + 1;
+  for (const auto& [selector, selected] : selected_in_part(text, part, diags)) {
+    nodes.insert(selected.begin(), selected.end());
+    here += (here.empty() ? "" : ",") + selector;
   }
   return nodes.size() > 1 ? here : "";
 }

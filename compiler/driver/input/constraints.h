@@ -4,6 +4,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "compiler/driver/input/requests.h"
@@ -17,6 +19,10 @@ namespace collage::driver {
 /// nothing.
 std::optional<std::vector<place::Constraint>> read_constraints(const Settings& settings, const ir::Graph& graph,
                                                                support::Diagnostics& diags);
+
+/// Names of the nodes of a part of the model that `--together` selects.
+std::set<std::string> together_in_part(const std::string& text, const ir::Graph& part,
+                                       const support::Diagnostics& diags);
 
 /// What of an option is about nodes of a part of the model; empty: nothing. `is_together`: of `--together`, which is about
 /// two nodes at least.

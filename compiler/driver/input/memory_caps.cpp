@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "compiler/sema/check_expr.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::driver {
 
@@ -37,12 +38,15 @@ std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vecto
     }
     std::vector<std::string> known;
     bool found = false;
-    for (const plan::DeviceTarget& device : targets.devices) {
-      const std::string& space = device.spec.space;
-      known.push_back(space);
-      if (space != name && space.substr(0, space.find('[')) != name) continue;
-      caps.push_back({space, *bytes});
-      found = true;
+    for (const auto* memories : {&targets.devices, &targets.hosts}) {
+      for (const plan::DeviceTarget& memory : *memories) {
+        const std::string& space = memory.spec.space;
+        known.push_back(space);
+        const bool is_first_host = runtime::host_number(name) == 0 && runtime::host_number(space) == 0;
+        if (space != name && !is_first_host && space.substr(0, space.find('[')) != name) continue;
+        caps.push_back({space, *bytes});
+        found = true;
+      }
     }
     if (found) continue;
     good = diags.error_at(support::Code::BadOption, "--memory", "no active rule file declares a device `{}`", name)
@@ -54,9 +58,11 @@ std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vecto
 
 void apply_memory_caps(const std::vector<place::MemoryLimit>& caps, plan::PlanTargets& targets) {
   for (const place::MemoryLimit& cap : caps) {
-    for (plan::DeviceTarget& device : targets.devices) {
-      if (device.spec.space != cap.instance) continue;
-      device.capacity = device.capacity == 0 ? cap.bytes : std::min(device.capacity, cap.bytes);
+    for (auto* memories : {&targets.devices, &targets.hosts}) {
+      for (plan::DeviceTarget& memory : *memories) {
+        if (memory.spec.space != cap.instance) continue;
+        memory.capacity = memory.capacity == 0 ? cap.bytes : std::min(memory.capacity, cap.bytes);
+      }
     }
   }
 }

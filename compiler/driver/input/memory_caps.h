@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--memory npu[0]=4MiB`: a device has no more memory than that, whatever its rule file says. `npu=4MiB` is for all of
-// its instances.
+// its instances; so is `host=64GiB` for all hosts of a cluster, and `host[0]` is the first of them.
 #pragma once
 
 #include <optional>

@@ -100,10 +100,10 @@ std::optional<sema::Model> ModelSource::build_text(const Specialisation& to, sup
   const std::string folder = path_.parent_path().string();
   std::optional<ir::ClosedShapes> shapes = ir::close_shapes(inputs_, to.bindings, path_.string(), diags);
   if (!shapes) return std::nullopt;
-  if (shapes->names.empty()) return sema::build_graph(*ast_, folder, diags, access_);
+  if (shapes->names.empty()) return sema::build_graph(*ast_, folder, diags, access_, to.elements);
   syntax::ModelAst closed = *ast_;
   sema::set_sizes(shapes->names, closed);
-  return sema::build_graph(closed, folder, diags, access_);
+  return sema::build_graph(closed, folder, diags, access_, to.elements);
 }
 
 ModelFile ModelSource::file_of(sema::Model model) const {

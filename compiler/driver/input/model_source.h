@@ -32,6 +32,7 @@ struct Specialisation {
   std::vector<ir::ShapeBinding> bindings{};
   /// Tensors that are given for inputs. One that decides a shape may become a constant.
   std::map<std::string, ir::Tensor> given{};
+  sema::Elements elements = sema::Elements::Needed;
 };
 
 /// A source with all shapes fixed.

@@ -70,6 +70,8 @@ struct Options {
   bool compare = false;
   std::string compare_json;                  ///< file to write; implies `compare`
   std::vector<std::string> diff_placements;  ///< two files, or none
+  bool simulate = false;
+  int requests = 0;  ///< of `simulate`, in flight; 0: what the objective asks for
 
   bool run = false;
   std::vector<NamedFile> inputs;
@@ -96,6 +98,8 @@ struct Options {
   bool ignore_rivals = false;                ///< build the best plan as predicted
   bool keep_disturbed = false;               ///< use costs that were measured on a busy machine
   std::optional<std::string> cost_db;        ///< empty: costs are not kept; absent: the user's cache
+  std::string cost_db_lost = "forget";       ///< what follows where its server is lost: `forget`, `estimate`, or a file
+  std::string measure_on;                    ///< machine of workers whose costs count; empty: this one
   std::optional<std::string> cache;          ///< folder; empty: nothing is kept; absent: the user's
   double measure_timeout = kMeasureTimeout;  ///< seconds for one candidate
 

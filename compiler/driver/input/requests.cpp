@@ -31,6 +31,8 @@ std::optional<ModelRequest> read_model_request(const Options& options, support::
 CostRequest cost_request(const Options& options) {
   CostRequest costs{options.costs,           options.measure_all,     options.cost_db,
                     options.measure_timeout, !options.keep_disturbed, !options.ignore_rivals};
+  costs.measure_on = options.measure_on;
+  costs.when_lost = options.cost_db_lost;
   costs.measures_all |= options.compare || !options.diff_placements.empty() || !options.why.empty() ||
                         !options.why_not.empty() || options.emit == Emit::Candidates;
   return costs;
@@ -54,6 +56,8 @@ std::optional<Settings> read_settings(const Options& options, support::Diagnosti
   settings.search = search_options(options.max_states, options.budget);
   settings.search.keeps_multipliers = !options.certificate.empty();
   settings.costs = cost_request(options);
+  // Machines that are not here cannot be timed.
+  if (options.simulate && options.costs == CostMode::Choose) settings.costs.mode = CostMode::Estimate;
   settings.cache = options.cache;
   settings.threads = options.threads;
   settings.code = {options.numerics, options.cpu};
@@ -124,6 +128,7 @@ std::optional<Request> read_request(const Options& options, support::Diagnostics
   request.compare = {options.compare, options.compare_json};
   request.questions = {options.why, options.why_not};
   request.quantize = quantize_request(options);
+  request.simulate = {options.simulate, options.requests};
   request.dumps_lowering = options.dump_lowering;
   request.run = run_request(options);
   request.bench = {options.bench, options.bench_json};

@@ -41,6 +41,10 @@ struct CostRequest {
   double timeout = kMeasureTimeout;       ///< seconds for one candidate
   bool repeats_disturbed = true;          ///< costs that were measured on a busy machine are measured again
   bool times_rivals = true;               ///< plans that are predicted to take hardly more are timed beside the best
+  std::string measure_on{};               ///< machine of workers whose costs count: `arch=aarch64`; empty: this one
+  /// What follows where the server of the database is lost: `forget` measures and keeps in memory, `estimate` measures no
+  /// more, any other text names the database that is used from then on.
+  std::string when_lost = "forget";
 };
 
 /// How a model is placed and compiled.
@@ -105,6 +109,12 @@ struct QuantizeRequest {
   bool is_asked() const { return !calibrate.empty() || !calibration.empty(); }
 };
 
+/// `--simulate`
+struct SimulateRequest {
+  bool is_asked = false;
+  int in_flight = 0;  ///< requests of a stream; 0: what the objective asks for
+};
+
 struct BenchRequest {
   int runs = 0;
   std::string json{};
@@ -121,6 +131,7 @@ struct Request {
   CompareRequest compare;
   QuestionRequest questions;
   QuantizeRequest quantize;
+  SimulateRequest simulate{};
   bool dumps_lowering = false;
   execution::RunRequest run;
   BenchRequest bench;
@@ -137,6 +148,7 @@ struct Request {
 
   /// The model is executed after it was compiled.
   bool executes() const {
+    if (simulate.is_asked) return false;
     return run.is_asked || checks || !bisect.empty() || verifies || bench.runs > 0 || profile > 0 || trace.is_asked();
   }
   /// Shapes follow from the inputs that are given, and a model in stages runs so that its stages are known. Inputs beside

@@ -43,7 +43,7 @@ class Table {
   std::string print() const {
     std::array<size_t, 4> widths{12, 0, 0, 0};
     for (const auto& row : rows_) {
-      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size() + (i > 0 ? 3 : 0));
+      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size() + (i > 0 ? 3 : 1));
     }
     std::string text;
     for (const auto& row : rows_) {

@@ -11,6 +11,7 @@
 
 #include "compiler/driver/report/json_text.h"
 #include "compiler/execution/time_plan.h"
+#include "runtime/core/host_space.h"
 #include "runtime/plan/plan_schedule.h"
 
 namespace collage::driver {
@@ -33,6 +34,15 @@ std::string partition_name(const runtime::Plan& plan, int partition) {
   return p.nodes.empty() ? p.name : fmt::format("{} (%{}{})", p.name, p.nodes[0], p.nodes.size() > 1 ? ", …" : "");
 }
 
+/// From or to another host.
+bool is_message(const runtime::Plan& plan, const runtime::ConvertStep& step) {
+  const auto is_remote = [&](runtime::BufferId id) {
+    const int space = plan.buffers[static_cast<size_t>(id)].space;
+    return space != 0 && runtime::is_host_space(plan.spaces[static_cast<size_t>(space)].name);
+  };
+  return is_remote(step.from) || is_remote(step.to);
+}
+
 /// The calls of a step, or the step itself.
 std::vector<TimedCall> calls_of(const runtime::Plan& plan, const runtime::Step& step) {
   std::vector<TimedCall> rows;
@@ -53,7 +63,8 @@ std::vector<TimedCall> calls_of(const runtime::Plan& plan, const runtime::Step& 
   } else if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) {
     rows.push_back(
         {plan.devices[static_cast<size_t>(device->device)].space, partition_name(plan, device->partition), {}});
-  } else if (const auto* convert = std::get_if<runtime::ConvertStep>(&step)) {
+  } else if (const auto* convert = std::get_if<runtime::ConvertStep>(&step);
+             convert != nullptr && !is_message(plan, *convert)) {
     rows.push_back({"convert", "%" + plan.buffers[static_cast<size_t>(convert->to)].name, {}});
   }
   return rows;
@@ -91,8 +102,9 @@ std::string print_timeline(const Profile& profile, size_t rows) {
 
 }  // namespace
 
-std::optional<Profile> profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs,
-                                     runtime::Executor& executor, support::Diagnostics& diags) {
+std::optional<Profile> profile_model(const ProfiledPlan& profiled, const std::vector<runtime::Tensor>& inputs,
+                                     support::Diagnostics& diags) {
+  const auto& [plan, executor, runs] = profiled;
   std::vector<std::vector<TimedCall>> by_step;
   for (const runtime::Step& step : plan.steps) by_step.push_back(calls_of(plan, step));
   int run = -execution::kWarmUpRuns;
@@ -106,7 +118,7 @@ std::optional<Profile> profile_model(const runtime::Plan& plan, const std::vecto
     }
   });
   for (; run < kProfiledRuns; ++run) {
-    runtime::Result<std::vector<runtime::Tensor>> result = executor.run(inputs);
+    runtime::Result<std::vector<runtime::Tensor>> result = runs.run(inputs);
     if (result) continue;
     executor.observe({});
     return diags.error_at(support::Code::RunFailed, plan.model, "{}", result.message());
@@ -119,7 +131,7 @@ std::optional<Profile> profile_model(const runtime::Plan& plan, const std::vecto
   for (const ProfileRow& row : profile.rows) profile.seconds += row.seconds;
   std::stable_sort(profile.rows.begin(), profile.rows.end(),
                    [](const ProfileRow& a, const ProfileRow& b) { return a.seconds > b.seconds; });
-  if (plan.is_concurrent) {
+  if (plan.is_concurrent && plan.part.hosts == 1) {
     profile.makespan = executor.timeline().makespan();
     profile.slots = slots_of(plan, executor.timeline());
   }

@@ -34,9 +34,17 @@ struct Profile {
   std::vector<ProfileSlot> slots;  ///< by start; empty: steps follow each other
 };
 
-/// Runs the plan some times on `inputs`. Returns nullopt after an error: a run failed.
-std::optional<Profile> profile_model(const runtime::Plan& plan, const std::vector<runtime::Tensor>& inputs,
-                                     runtime::Executor& executor, support::Diagnostics& diags);
+/// A loaded plan.
+struct ProfiledPlan {
+  const runtime::Plan& plan;
+  runtime::Executor& executor;  ///< that loaded it
+  runtime::Executor& runs;  ///< that makes it run: the same, or of a part for another host than the first, the first's
+};
+
+/// Runs the plan some times on `inputs`. Of a part for one host of several, copies to and from others are left out: they
+/// wait for these. Returns nullopt after an error: a run failed.
+std::optional<Profile> profile_model(const ProfiledPlan& profiled, const std::vector<runtime::Tensor>& inputs,
+                                     support::Diagnostics& diags);
 
 /// As lines: the first `rows` rows, the others summed up, and the first `rows` slots.
 std::string print(const Profile& profile, size_t rows);

@@ -76,8 +76,7 @@ std::string search_line(const Report& report) {
   if (report.has_bound) {
     bound = fmt::format(" (bound {}", human(report.bound));
     if (const std::optional<double> part = gap(report.value, report.bound); part && !report.optimal) {
-      const double percent = 100 * *part;
-      bound += percent < 10 ? fmt::format(", gap {:.2g} %", percent) : fmt::format(", gap {:.0f} %", percent);
+      bound += ", gap " + place::percent_text(*part);
     }
     bound += ")";
   }

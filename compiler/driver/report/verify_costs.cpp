@@ -10,6 +10,7 @@
 #include "compiler/measure/cache_state.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/time_candidate.h"
+#include "runtime/core/host_space.h"
 
 namespace collage::driver {
 namespace {
@@ -48,7 +49,9 @@ class LonePartitions {
   std::optional<double> seconds(size_t index) {
     const std::string& name = loaded_.built.plan.partitions[index].name;
     const auto partition = by_name_.find(name);
-    if (partition == by_name_.end() || partition->second->instance != "host") return std::nullopt;
+    if (partition == by_name_.end() || !runtime::is_host_space(partition->second->instance)) {
+      return std::nullopt;
+    }
     const auto [known, is_new] =
         measured_.emplace(measure::with_cache_state(measure::candidate_text(loaded_.graph, *partition->second), swept_,
                                                     loaded_.graph, *partition->second),

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/driver/run/local_hosts.h"
+#include "compiler/plan/part_plan.h"
 #include "runtime/exec/host_constants.h"
 
 namespace collage::driver {
@@ -34,12 +36,18 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
     return diags.error_at(Code::BackendFailed, "--strict", "{} partition{} fell back to the reference kernels",
                           fallbacks, fallbacks == 1 ? "" : "s");
   }
-  return Program{std::move(*jit), std::move(*built)};
+  Program program{std::move(*jit), std::move(*built)};
+  if (targets.is_cluster()) program.parts = plan::cut_by_host(program.built, targets);
+  return program;
 }
 
 std::unique_ptr<runtime::Executor> load_program(Program& program, int threads, support::Diagnostics& diags,
                                                 runtime::LoadOptions options,
                                                 std::shared_ptr<runtime::Replanner> replanner) {
+  if (!program.parts.empty()) {
+    std::optional<LoadedHosts> loaded = load_hosts(program, threads, diags, std::move(options));
+    return loaded ? std::move(loaded->first) : nullptr;
+  }
   runtime::Plan& plan = program.built.plan;
   runtime::join_host_constants(plan);
   auto executor = runtime::Executor::load(plan, *program.jit, threads, std::move(options), std::move(replanner));

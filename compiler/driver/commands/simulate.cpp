@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--simulate`: the placement as always, and its plan on the clock of the event model alone.
+#include "compiler/driver/commands/command.h"
+#include "compiler/driver/input/placement_file.h"
+#include "compiler/driver/input/written_partitions.h"
+#include "compiler/driver/simulate/print_simulation.h"
+#include "compiler/execution/trace.h"
+#include "compiler/plan/build_plan.h"
+#include "compiler/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+/// A placement, and what the report says of the search for it.
+struct Simulated {
+  ir::Placement placement;
+  SimulatedSearch search;
+};
+
+std::optional<Simulated> place_for_simulation(const Command& command, const Candidates& candidates) {
+  const Compilation& compilation = command.compilation;
+  const ir::Placement& written = compilation.model().placement;
+  if (is_fully_placed(compilation.graph(), written)) return Simulated{complete_costs(written, candidates.built), {}};
+  std::optional<FoundPlacement> found = compilation.find_placement(candidates, compilation.strategy(), command.diags);
+  if (!found) return std::nullopt;
+  SimulatedSearch search{compilation.settings().strategy, found->seconds, human(found->predicted), 0, found->optimal};
+  if (found->bound.count() > 0 && found->predicted.value() > 0) {
+    search.gap = std::max(0.0, 1 - found->bound.value() / found->predicted.value());
+  }
+  return Simulated{std::move(found->placement), std::move(search)};
+}
+
+bool save_simulated_placement(const Command& command, const ir::Placement& placement) {
+  const std::string& file = command.request.placement.save;
+  return file.empty() || write_file(file, print_placement(command.compilation.graph(), placement), command.diags);
+}
+
+bool write_timeline(const Command& command, const runtime::Plan& plan) {
+  const execution::TraceRequest& request = command.request.trace;
+  if (!request.is_asked()) return true;
+  const execution::Trace trace = execution::predicted_trace(plan);
+  if (request.prints) command.print(execution::print(trace));
+  return execution::write_trace(request, trace, command.diags);
+}
+
+}  // namespace
+
+void simulate(Command& command) {
+  const Compilation& compilation = command.compilation;
+  if (place::is_measured(compilation.strategy())) {
+    command.diags.error_at(Code::BadOption, "--simulate", "`{}` times plans, and nothing runs here",
+                           compilation.settings().strategy);
+    return;
+  }
+  std::optional<Candidates> candidates = read_candidates(command);
+  if (!candidates) return;
+  auto simulated = command.clock.time("search", [&] { return place_for_simulation(command, *candidates); });
+  if (!simulated || !save_simulated_placement(command, simulated->placement)) return;
+  // Requests in flight share queues, so that the steps of each have to overlap.
+  const bool is_stream = compilation.settings().objective->is_stream || command.request.simulate.in_flight > 0;
+  std::optional<plan::PlanTargets> overlapped;
+  if (is_stream && !compilation.targets().is_concurrent) {
+    overlapped = compilation.targets();
+    overlapped->is_concurrent = true;
+  }
+  const plan::PlanTargets& targets = overlapped ? *overlapped : compilation.targets();
+  auto plan = command.clock.time(
+      "plan", [&] { return plan::outline_plan(compilation.graph(), simulated->placement, targets); });
+  if (!plan) {
+    command.diags.error_at(Code::NoPlan, "--simulate",
+                           "the placement has no plan: a value is where nothing puts it, "
+                           "or a device has no room");
+    return;
+  }
+  const SimulateOptions options{targets.devices.size(), is_stream, command.request.simulate.in_flight};
+  const Simulation simulation = simulate(*plan, options);
+  const ir::Graph& graph = compilation.graph();
+  const std::string text = command.request.prints_json ? simulation_json(graph, simulation, simulated->search)
+                                                       : simulation_text(graph, simulation, simulated->search);
+  if (command.print_or_write(text)) write_timeline(command, *plan);
+}
+
+}  // namespace collage::driver
