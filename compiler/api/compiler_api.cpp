@@ -27,6 +27,13 @@ collage_executable* build(const api::PlacedModel& placed) {
   std::optional<driver::Program> program =
       driver::build_program(compilation.graph(), placed.placement, compilation.targets(), options, diags);
   if (!program) return nullptr;
+  if (!program->parts.empty()) {
+    diags.error_at(
+        Code::RunFailed, program->built.plan.model,
+        "it runs on the {} hosts of a cluster: `mpirun -n {} collage-run` runs the package that `collagec` makes",
+        program->parts.size(), program->parts.size());
+    return nullptr;
+  }
   return new collage_executable{std::make_shared<const runtime::CompiledModel>(
       std::move(program->built.plan), std::move(program->jit), compilation.settings().threads,
       driver::placed_text(compilation.graph(), placed.placement))};

@@ -45,7 +45,8 @@ std::optional<std::string> profile(const runtime::CompiledModel& compiled, const
   auto execution = runtime::RecoveringExecution::create(std::move(*recovery));
   if (!execution) return diags.error_at(Code::RunFailed, compiled.plan.model, "{}", execution.message());
   runtime::Executor executor(std::move(*execution));
-  const std::optional<driver::Profile> measured = driver::profile_model(compiled.plan, *tensors, executor, diags);
+  const std::optional<driver::Profile> measured =
+      driver::profile_model({compiled.plan, executor, executor}, *tensors, diags);
   if (!measured) return std::nullopt;
   return to_json(*measured);
 }

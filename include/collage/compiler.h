@@ -59,7 +59,9 @@ COLLAGE_API int collage_compiler_file(collage_compiler* compiler, const char* pa
  *                  alone: it runs the placements that it compares)
  *     objective    latency | makespan | throughput | energy
  *     costs        measured | estimate
- *     cost-db      FILE; empty: measured costs are not kept
+ *     cost-db      FILE, or postgresql://USER@HOST/DATABASE; empty: measured costs are not kept
+ *     cost-db-lost  forget | estimate | FILE: what follows where that server is lost
+ *     measure-on   arch=aarch64, cpu=…, host=… or name=…: the machine of workers on that server whose costs count
  *     cache        FOLDER of compiled code and of solved searches; empty: they are not kept
  *     threads      N
  *     cpu          the processor that host code is for, as LLVM names it: haswell, x86-64-v3; empty: this one
