@@ -107,7 +107,9 @@ Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::vector<Ten
   return results;
 }
 
-bool FoldBudget::take(const Graph& graph, double bytes) {
+bool FoldBudget::take(const Graph& graph, const std::vector<ValueId>& read, double bytes) {
+  const std::optional<double> late = may_read(graph, read);
+  if (!late) return false;
   constexpr double kLeast = 256.0 * 1024 * 1024;
   constexpr double kTimesGiven = 2;
   if (!left_) {
@@ -119,26 +121,31 @@ bool FoldBudget::take(const Graph& graph, double bytes) {
   }
   if (bytes > *left_) return false;
   *left_ -= bytes;
+  if (late_left_) *late_left_ -= *late;
   return true;
 }
 
-bool FoldBudget::may_read(const Graph& graph, ValueId constant) {
+std::optional<double> FoldBudget::may_read(const Graph& graph, const std::vector<ValueId>& read) {
   constexpr double kMostLate = 8.0 * 1024 * 1024 * 1024;
   constexpr double kMostOfMore = 512.0 * 1024 * 1024;
-  const Value& read = graph.value(constant);
-  if (read.constant->data.is_made()) return true;
+  const auto is_late = [&graph](ValueId id) {
+    return id.is_valid() && graph.value(id).is_constant() && !graph.value(id).constant->data.is_made();
+  };
+  double bytes = 0;
+  for (size_t i = 0; i < read.size(); ++i) {
+    const bool is_first = std::find(read.begin(), read.begin() + static_cast<ptrdiff_t>(i), read[i]) ==
+                          read.begin() + static_cast<ptrdiff_t>(i);
+    if (is_first && is_late(read[i])) bytes += bytes_as_double(graph.value(read[i]).type);
+  }
+  if (bytes == 0) return 0;
   if (!late_left_) {
     double late = 0;
     for (ValueId id : graph.value_ids()) {
-      const Value& value = graph.value(id);
-      if (value.is_constant() && !value.constant->data.is_made()) late += bytes_as_double(value.type);
+      if (is_late(id)) late += bytes_as_double(graph.value(id).type);
     }
     late_left_ = late <= kMostLate ? kMostLate : kMostOfMore;
   }
-  const double bytes = bytes_as_double(read.type);
-  if (bytes > *late_left_) return false;
-  *late_left_ -= bytes;
-  return true;
+  return bytes > *late_left_ ? std::nullopt : std::optional(bytes);
 }
 
 std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,
@@ -152,10 +159,7 @@ std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, co
     operands.push_back(input.is_valid() ? graph.value(input).constant->data : Tensor());
   }
   if (!is_reasonable(graph, op, inputs, attrs, result_types)) return std::nullopt;
-  for (ValueId input : inputs) {
-    if (input.is_valid() && !budget.may_read(graph, input)) return std::nullopt;
-  }
-  if (!budget.take(graph, bytes_of(result_types))) return std::nullopt;
+  if (!budget.take(graph, inputs, bytes_of(result_types))) return std::nullopt;
   Result<std::vector<Tensor>> results = evaluate_node(op, operands, attrs, result_types);
   if (!results) return std::nullopt;
   return std::move(*results);

@@ -22,13 +22,15 @@ runtime::Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::v
 /// nodes can double a constant again and again.
 class FoldBudget {
  public:
-  /// False where this is more than what is left; then nothing is taken.
-  bool take(const Graph& graph, double bytes);
-  /// Whether folding may have the elements of a constant. Of those that are not made yet (runtime/core/element_source.h) it
-  /// has all, or where they take more than 8 GiB together, 512 MiB.
-  bool may_read(const Graph& graph, ValueId constant);
+  /// For results of so many bytes from these operands. False where that is more than what is left; then nothing is taken.
+  /// Of constants that are not made yet (runtime/core/element_source.h) folding may make all, or where they take more
+  /// than 8 GiB together, 512 MiB.
+  bool take(const Graph& graph, const std::vector<ValueId>& read, double bytes);
 
  private:
+  /// Bytes of constants that would be made; nullopt where that is more than what is left.
+  std::optional<double> may_read(const Graph& graph, const std::vector<ValueId>& read);
+
   std::optional<double> left_;
   std::optional<double> late_left_{};
 };

@@ -5,11 +5,11 @@
 #include "compiler/ir/topology.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <queue>
-#include <set>
 #include <shared_mutex>
 #include <tuple>
 #include <unordered_map>

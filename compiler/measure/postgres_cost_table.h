@@ -29,12 +29,13 @@ class PostgresCostTable {
   runtime::Status lock();
   runtime::Result<size_t> remove(const std::vector<int64_t>& numbers);
 
+  /// The number of an environment, which is added where it is not there.
+  runtime::Result<int64_t> environment_id(const std::string& text);
   /// What it knows of environments may be of a transaction that was rolled back.
   void forget_environments() { environments_.clear(); }
 
  private:
   using Batch = std::vector<const CostRow*>;
-  runtime::Result<int64_t> environment_id(const std::string& text);
   /// Writes rows of which no two have the same key.
   runtime::Status write_batch(const Batch& batch, Written* written);
   /// Adds those that are not there; returns the others.

@@ -7,6 +7,7 @@
 
 #include "compiler/plan/arena.h"
 #include "compiler/plan/overlap.h"
+#include "runtime/core/host_space.h"
 #include "runtime/plan/plan_schedule.h"
 
 namespace collage::plan {
@@ -129,7 +130,8 @@ bool MemoryAssigner::place_buffers() {
     bool has_partition = at != context_.placement.partitions.end();
     return context_
         .fail(Code::LimitExceeded, has_partition ? at->span : support::Span{},
-              has_partition ? place_of(*at) : (is_first_host ? "host `" : "device `") + space.name + "`",
+              has_partition ? place_of(*at)
+                            : (runtime::is_host_space(space.name) ? "host `" : "device `") + space.name + "`",
               fmt::format("`{}` has {} bytes of memory, the placement needs {}", space.name, space.capacity, needed()))
         .note("{} bytes of resident constants, {} bytes of activations", space.constant_bytes, space.arena_bytes);
   }

@@ -9,7 +9,7 @@
 namespace collage::plan {
 
 /// Decides which steps of a concurrent plan overlap, and gives every buffer its offset. Expects the devices of the plan
-/// (plan_devices.h). Returns false after an error: a device without room.
+/// (plan_devices.h). Returns false after an error: a device or a host without room.
 bool assign_memory(const PlanContext& context, BufferTable& buffers, BuiltPlan* built);
 
 }  // namespace collage::plan

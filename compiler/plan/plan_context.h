@@ -17,7 +17,7 @@ struct PlanContext {
   const ir::Placement& placement;
   const PlanTargets& targets;
   const ExpandedSplits* splits;  ///< what the placement was made of, if it has parts of splits; else null
-  codegen::Jit* jit;             ///< null: the plan is not to run, only its device memory counts
+  codegen::Jit* jit;             ///< null: the plan is not to run, only the memory of its devices and hosts counts
   support::Diagnostics& diags;
 
   ir::Format canonical(const ir::Format& format, ir::ValueId value) const {

@@ -175,11 +175,8 @@ void ClusterProgram::answer_requests(Lane& lane) {
 }
 
 Status ClusterProgram::serve() {
-  std::vector<Status> ends(lanes_.size(), Status::ok());
   try {
-    for (size_t c = 0; c < lanes_.size(); ++c) {
-      lanes_[c]->thread = std::thread([this, c, &ends] { ends[c] = follow(*lanes_[c]); });
-    }
+    for (const auto& lane : lanes_) lane->thread = std::thread([this, &lane] { follow(*lane); });
   } catch (const std::exception& exception) {  // the system gives no more threads
     transport_->abort(exception.what());
   }
@@ -190,18 +187,14 @@ Status ClusterProgram::serve() {
 }
 
 /// One channel on another rank than 0.
-Status ClusterProgram::follow(Lane& lane) {
+void ClusterProgram::follow(Lane& lane) {
   while (true) {
     std::array<uint64_t, 1> ticket{};
     const TransferRef transfer =
         transport_->receive(0, ticket_channel(lane.channel), std::as_writable_bytes(std::span(ticket)));
-    if (Status status = transfer->wait(); !status) return status;
-    if (ticket[0] == kEndTicket) return Status::ok();
+    if (!transfer->wait() || ticket[0] == kEndTicket) return;
     Answer outputs = lane.executor->run({});
-    if (!outputs) {
-      transport_->abort(outputs.message());
-      return outputs.status();
-    }
+    if (!outputs) return transport_->abort(outputs.message());
     std::lock_guard lock(mutex_);
     ++answered_;
   }

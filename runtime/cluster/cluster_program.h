@@ -86,7 +86,7 @@ class ClusterProgram {
   Status load(Plan plan, std::shared_ptr<const Code> code);
   Status start_threads();
   void answer_requests(Lane& lane);
-  Status follow(Lane& lane);
+  void follow(Lane& lane);
 
   std::shared_ptr<Transport> transport_;
   ClusterOptions options_;

@@ -407,12 +407,14 @@ class MpiTransport::Loop {
     for (void*& beat : beats_) {
       int is_done = 0, peer = 0;
       size_t count = 0;
-      while (beat != nullptr && mpi_.test(beat, &is_done, &count, &peer) == 0 && is_done == 0 &&
-             seconds_between(begin, LoopClock::now()) < 1) {
+      bool is_under_way = beat != nullptr;  // a test that fails ends it, too
+      while (is_under_way && seconds_between(begin, LoopClock::now()) < 1) {
+        is_under_way = mpi_.test(beat, &is_done, &count, &peer) == 0 && is_done == 0;
+        if (!is_under_way) break;
         hear_control();
         std::this_thread::sleep_for(kLongestSleep);
       }
-      if (beat != nullptr && is_done == 0) mpi_.cancel(beat);
+      if (is_under_way) mpi_.cancel(beat);
       beat = nullptr;
     }
     if (control_ != nullptr) mpi_.cancel(control_);

@@ -3,7 +3,7 @@
 //
 // One thread makes all calls of MPI, so that the least that any MPI grants (MPI_THREAD_FUNNELED) is enough: it starts
 // what others post, tests what is under way, and sleeps for moments in between, longer ones the longer nothing happens.
-// Messages of more than `piece` bytes go in several, since MPI counts bytes in an int.
+// Messages of more than `piece_bytes` bytes go in several, since MPI counts bytes in an int.
 //
 // Beside the messages of others it looks after the ranks. Rank 0 and each other rank send each other a sign of life every
 // half second. Who is silent for `silence` was killed, stopped or cut off: whoever notices says so to all, and from then

@@ -10,7 +10,8 @@
 
 namespace collage::runtime {
 
-/// What runs beside an executor whenever that runs: the parts of other hosts, in one process with it.
+/// What runs beside an executor whenever that runs: the parts of other hosts, in this process or in
+/// others.
 class Companion {
  public:
   virtual ~Companion() = default;

@@ -245,7 +245,7 @@ Status StepRunner::run_step(size_t s, const Observer& observer) {
     if (Status status = complete(s); !status) return status;
   }
   if (is_timed) seconds_[s] = seconds_since(start);
-  starts_[s] = start;
+  if (is_part_) starts_[s] = start;
   if (is_observed) observer({s, seconds_[s], call_seconds_});
   return Status::ok();
 }

@@ -78,8 +78,8 @@ class StepRunner {
   /// In place of what the plan says, a step of a queue moves bytes inside its device; nullopt: as planned.
   void replace(size_t step, std::optional<BoundReorder> by) { replaced_[step] = std::move(by); }
   /// Of the last run, if it did not fail: in sequence, or overlapping if the plan is concurrent. Steps of a device take
-  /// time of its clock. Steps of the host take wall time, which is measured if the plan is concurrent or observed;
-  /// otherwise it is 0.
+  /// time of its clock. Steps of the host take wall time, which is measured if the plan is concurrent, observed, or
+  /// a part for one host of a cluster; otherwise it is 0.
   const Timeline& timeline() const { return timeline_; }
   /// Of the last run, if it did not fail, by step; empty unless the plan is a part for one host of a cluster. A copy from
   /// or to another host lasts from when both it was given and the one before it was done until its bytes are there.

@@ -201,11 +201,6 @@ Status PackageFile::read(std::string_view name) {
   return check(found->first, section);
 }
 
-size_t PackageFile::bytes_of(std::string_view name) const {
-  const auto found = sections_.find(name);
-  return found == sections_.end() ? 0 : found->second.bytes;
-}
-
 std::span<const char> PackageFile::section(std::string_view name) const {
   const auto found = sections_.find(name);
   if (found == sections_.end() || found->second.first == nullptr) return {};

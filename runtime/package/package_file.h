@@ -64,7 +64,6 @@ class PackageFile {
   /// Equal for files that are equal.
   const std::string& table_hash() const { return table_hash_; }
   bool has(std::string_view name) const { return sections_.find(name) != sections_.end(); }
-  size_t bytes_of(std::string_view name) const;
   /// Maps a section of a package for hosts, and compares it with its hash. Others are mapped already.
   Status read(std::string_view name);
   /// Empty if there is none of this name, or it was not read. Lives as long as `memory_of`.

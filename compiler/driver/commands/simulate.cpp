@@ -26,9 +26,7 @@ std::optional<Simulated> place_for_simulation(const Command& command, const Cand
   std::optional<FoundPlacement> found = compilation.find_placement(candidates, compilation.strategy(), command.diags);
   if (!found) return std::nullopt;
   SimulatedSearch search{compilation.settings().strategy, found->seconds, human(found->predicted), 0, found->optimal};
-  if (found->bound.count() > 0 && found->predicted.value() > 0) {
-    search.gap = std::max(0.0, 1 - found->bound.value() / found->predicted.value());
-  }
+  search.gap = place::gap(found->predicted, found->bound).value_or(0);
   return Simulated{std::move(found->placement), std::move(search)};
 }
 

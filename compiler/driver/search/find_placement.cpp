@@ -401,7 +401,7 @@ std::optional<FoundPlacement> find_placement(const SearchInput& input, const pla
     const std::vector<plan::DeviceMemory> too_large = exceeded(input, plan->placement);
     if (!too_large.empty()) {
       plan.reset();
-      *why = memory_text(input, too_large);
+      *why = excess_text(too_large);
     }
   }
   if (!plan && why->empty()) *why = why_none(input, strategy);

@@ -79,8 +79,7 @@ std::string shortage_text(const SearchInput& input) {
                      support::size_text(constants + working - room));
 }
 
-std::string memory_text(const SearchInput& input, const std::vector<plan::DeviceMemory>& exceeded) {
-  if (std::string shortage = shortage_text(input); !shortage.empty()) return shortage;
+std::string excess_text(const std::vector<plan::DeviceMemory>& exceeded) {
   std::string text;
   for (size_t i = 0; i < std::min(exceeded.size(), kShownMemories); ++i) {
     const plan::DeviceMemory& one = exceeded[i];

@@ -13,11 +13,11 @@ namespace collage::driver {
 /// The memory of some host has a limit, so that a model may be too large for all.
 bool has_limited_host(const SearchInput& input);
 
-/// `the constants of the model take 6 GiB and its largest partition works with 12 MiB; host has 2 GiB, …`; empty where some
+/// `the constants of the model take 6 GiB and its largest operator works with 12 MiB; `host` has 2 GiB: …`; empty where some
 /// memory has no limit, or where all have enough together.
 std::string shortage_text(const SearchInput& input);
 
-/// The shortage, or else which memories the best placement that was found exceeds, and by how much.
-std::string memory_text(const SearchInput& input, const std::vector<plan::DeviceMemory>& exceeded);
+/// Which memories the best placement that was found exceeds, and by how much.
+std::string excess_text(const std::vector<plan::DeviceMemory>& exceeded);
 
 }  // namespace collage::driver

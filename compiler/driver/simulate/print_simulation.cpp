@@ -9,6 +9,7 @@
 
 #include "compiler/driver/report/figures.h"
 #include "compiler/driver/report/json_text.h"
+#include "compiler/place/problem/cost.h"
 #include "compiler/support/size_text.h"
 #include "runtime/core/text.h"
 
@@ -98,7 +99,8 @@ std::string memory_lines(const Simulation& simulation) {
   }
   // Of a single host nothing is known without code.
   for (const MemoryUse& memory : simulation.memories) {
-    if (memory.is_host && memory.bytes(requests) > 0) text += row(text.empty() ? "memory" : "", memory_text(memory, requests));
+    if (memory.is_host && memory.bytes(requests) > 0)
+      text += row(text.empty() ? "memory" : "", memory_text(memory, requests));
   }
   return text;
 }
@@ -168,7 +170,9 @@ std::string path_lines(const Simulation& simulation) {
 
 std::string search_text(const SimulatedSearch& search) {
   if (search.strategy.empty()) return "none: the model is placed";
-  const std::string gap = search.is_proved ? ", proved optimal" : search.gap > 0 ? ", gap " + percent(search.gap) : "";
+  const std::string gap = search.is_proved ? ", proved optimal"
+                          : search.gap > 0 ? ", gap " + place::percent_text(search.gap, 2)
+                                           : "";
   return fmt::format("{} in {:.3g} s: {}{}", search.strategy, search.seconds, search.found, gap);
 }
 

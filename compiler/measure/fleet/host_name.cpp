@@ -10,9 +10,4 @@ std::string host_name() {
   return ::uname(&names) == 0 ? names.nodename : "";
 }
 
-std::string architecture() {
-  utsname names{};
-  return ::uname(&names) == 0 ? names.machine : "";
-}
-
 }  // namespace collage::measure::fleet

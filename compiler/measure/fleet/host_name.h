@@ -8,7 +8,5 @@ namespace collage::measure::fleet {
 
 /// The name of this host, as the kernel reports it.
 std::string host_name();
-/// `x86_64`, `aarch64`
-std::string architecture();
 
 }  // namespace collage::measure::fleet

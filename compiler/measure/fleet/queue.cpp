@@ -84,25 +84,20 @@ std::vector<int64_t> numbers_of(const Rows& rows) {
 
 }  // namespace
 
-Result<int64_t> Queue::text_id(Table table, const std::string& text) {
-  std::map<std::string, int64_t>& known = table == Table::Environments ? environments_ : needs_;
-  if (const auto found = known.find(text); found != known.end()) return found->second;
-  const bool is_need = table == Table::Needs;
-  const char* const find = is_need
-                               ? "SELECT id FROM collage.need WHERE collage.text_digest(text) = collage.text_digest($1)"
-                               : "SELECT id FROM collage.environment "
-                                 "WHERE collage.text_digest(text) = collage.text_digest($1)";
-  const char* const add = is_need ? "INSERT INTO collage.need(text) VALUES ($1) ON CONFLICT DO NOTHING"
-                                  : "INSERT INTO collage.environment(text) VALUES ($1) ON CONFLICT DO NOTHING";
-  auto found = connection_.execute(find, {text});
+Result<int64_t> Queue::need_id(const std::string& text) {
+  constexpr const char* kFind =
+      "SELECT id FROM collage.need WHERE collage.text_digest(text) = collage.text_digest($1) AND text = $1";
+  if (const auto found = needs_.find(text); found != needs_.end()) return found->second;
+  auto found = connection_.execute(kFind, {text});
   if (!found) return found.status();
   if ((*found)->size() == 0) {
-    if (auto made = connection_.execute(add, {text}); !made) return made.status();
-    found = connection_.execute(find, {text});
+    auto made = connection_.execute("INSERT INTO collage.need(text) VALUES ($1) ON CONFLICT DO NOTHING", {text});
+    if (!made) return made.status();
+    found = connection_.execute(kFind, {text});
     if (!found) return found.status();
     if ((*found)->size() == 0) return Status::error("the queue does not keep what is put into it");
   }
-  return known[text] = (*found)->number(0, 0);
+  return needs_[text] = (*found)->number(0, 0);
 }
 
 Status Queue::notify(const char* channel, int64_t payload) {
@@ -128,15 +123,15 @@ Result<std::optional<Measurement>> Queue::known(const Wanted& wanted, int64_t as
 
 /// Another program may put or end the same job between two statements.
 Result<int64_t> Queue::put_one(const Wanted& wanted, std::vector<int64_t>* needs) {
-  const Result<int64_t> need = text_id(Table::Needs, need_of(wanted.environment));
+  const Result<int64_t> need = need_id(need_of(wanted.environment));
   if (!need) return need;
-  const Result<int64_t> environment = text_id(Table::Environments, wanted.environment);
+  const Result<int64_t> environment = costs_.environment_id(wanted.environment);
   if (!environment) return environment;
   constexpr int kMostTries = 10;
   for (int tries = 0; tries < kMostTries; ++tries) {
     auto found = connection_.execute(
         "SELECT id, state, timeout_ps < $3 OR ($4 AND NOT repeats) FROM collage.job "
-        "WHERE environment = $1 AND collage.text_digest(candidate) = collage.text_digest($2)",
+        "WHERE environment = $1 AND collage.text_digest(candidate) = collage.text_digest($2) AND candidate = $2",
         {*environment, wanted.candidate, wanted.timeout.ps(), wanted.repeats ? "t" : "f"});
     if (!found) return found.status();
     if ((*found)->size() > 0) {
@@ -180,8 +175,8 @@ Result<std::vector<int64_t>> Queue::put(const std::vector<Wanted>& wanted) {
   std::vector<int64_t> ids(wanted.size(), 0);
   // Texts are put on their own, so that none is known here that was rolled back.
   for (const Wanted& one : wanted) {
-    if (const auto id = text_id(Table::Environments, one.environment); !id) return id.status();
-    if (const auto id = text_id(Table::Needs, need_of(one.environment)); !id) return id.status();
+    if (const auto id = costs_.environment_id(one.environment); !id) return id.status();
+    if (const auto id = need_id(need_of(one.environment)); !id) return id.status();
   }
   const Status status = connection_.in_transaction([&]() -> Status {
     std::vector<int64_t> needs;
@@ -255,7 +250,7 @@ Result<std::vector<KnownWorker>> Queue::workers() {
 Result<std::vector<int64_t>> Queue::need_ids(const std::vector<std::string>& needs) {
   std::vector<int64_t> ids;
   for (const std::string& need : needs) {
-    const Result<int64_t> id = text_id(Table::Needs, need);
+    const Result<int64_t> id = need_id(need);
     if (!id) return id.status();
     ids.push_back(*id);
   }
@@ -413,11 +408,11 @@ Result<Finished> Queue::finish(const Job& job, int64_t worker, double seconds, M
     }
     const int64_t failures = (*held)->number(0, 0) + 1;
     finished = failures >= kMostFailures ? Finished::GivenUp : Finished::Waits;
-    auto put_back =
-        connection_.execute("UPDATE collage.job SET state = $2, turn = DEFAULT, failures = $3, reason = $4, crashed = $5 "
-                            "WHERE id = $1",
-                            {job.id, finished == Finished::GivenUp ? int64_t{2} : kWaits, failures,
-                             measurement->failure, measurement->crashed ? "t" : "f"});
+    auto put_back = connection_.execute(
+        "UPDATE collage.job SET state = $2, turn = DEFAULT, failures = $3, reason = $4, crashed = $5 "
+        "WHERE id = $1",
+        {job.id, finished == Finished::GivenUp ? int64_t{2} : kWaits, failures, measurement->failure,
+         measurement->crashed ? "t" : "f"});
     if (!put_back) return put_back.status();
     return finished == Finished::GivenUp ? notify(kResultsChannel, job.id)
                                          : notify(kJobsChannel, (*held)->number(0, 1));

@@ -127,9 +127,8 @@ class Queue {
   runtime::Result<std::optional<double>> reap();
 
  private:
-  enum class Table { Environments, Needs };
   /// Expects that no transaction has begun that may be rolled back, or that the text is known.
-  runtime::Result<int64_t> text_id(Table table, const std::string& text);
+  runtime::Result<int64_t> need_id(const std::string& text);
   runtime::Result<int64_t> put_one(const Wanted& wanted, std::vector<int64_t>* needs);
   runtime::Status notify(const char* channel, int64_t payload);
   /// Whether a cost in the database answers a job.
@@ -138,7 +137,7 @@ class Queue {
 
   postgres::Connection& connection_;
   PostgresCostTable costs_;
-  std::map<std::string, int64_t> environments_, needs_;
+  std::map<std::string, int64_t> needs_;
 };
 
 }  // namespace collage::measure::fleet

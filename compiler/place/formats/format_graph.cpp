@@ -52,8 +52,7 @@ int FormatGraph::host_of(const std::string& space) const {
 }
 
 const ir::Route* FormatGraph::find_route(const std::string& from, const std::string& to) const {
-  const bool are_hosts = runtime::is_host_space(from) && runtime::is_host_space(to);
-  return are_hosts || host_of(from) == host_of(to) ? topology_.find(from, to) : nullptr;
+  return topology_.find_copy(from, to);
 }
 
 std::optional<Duration> FormatGraph::copy_cost(const std::string& from, const std::string& to, size_t bytes) const {

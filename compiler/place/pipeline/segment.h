@@ -17,7 +17,6 @@ class Segment {
   /// Takes the next step; there must be one.
   void grow();
 
-  StepId begin() const { return begin_; }
   /// One past its last step.
   StepId end() const { return end_; }
   int64_t work() const { return work_; }

@@ -18,6 +18,7 @@
 #include "compiler/measure/machine_lock.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/tools/command_line/program_text.h"
+#include "runtime/core/code_features.h"
 #include "runtime/core/host_capabilities.h"
 
 namespace collage::tools {
@@ -82,7 +83,7 @@ measure::fleet::Announcement announcement_of(const MeasureOptions& options, cons
   measure::fleet::Announcement made;
   made.host = measure::fleet::host_name();
   made.name = options.name.empty() ? made.host : options.name;
-  made.arch = measure::fleet::architecture();
+  made.arch = runtime::host_architecture();
   made.processor = runtime::host_capabilities().processor;
   made.machine = here.machine;
   made.build = here.build;

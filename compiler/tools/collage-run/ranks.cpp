@@ -6,18 +6,11 @@
 #include <algorithm>
 
 #include "runtime/cluster/collectives.h"
-#include "runtime/core/checksum.h"
 
 namespace collage::tools {
 namespace {
 
 using support::Code;
-
-/// Says whether two files are the same package.
-std::string digest_of(const runtime::PackageSet& set) {
-  const std::string text = set.about() + set.placed(0);
-  return fmt::format("{:016x}", runtime::checksum(std::as_bytes(std::span(text))));
-}
 
 }  // namespace
 
@@ -47,8 +40,7 @@ runtime::ClusterProgram* Ranks::open(const std::string& file, const runtime::Pac
   const int in_flight = std::max(options.requests.in_flight, 1);
   threads_ = std::max(1, (options.threads > 0 ? options.threads : set.threads()) / in_flight);
   runtime::Result<runtime::Package> package = set.load(static_cast<size_t>(transport_->rank()));
-  const std::string digest = digest_of(set);
-  if (runtime::Status status = runtime::agree(*transport_, package.status(), "package " + digest); !status) {
+  if (runtime::Status status = runtime::agree(*transport_, package.status(), "package " + set.digest()); !status) {
     return fail(status.message());
   }
   known_ = package->plan;
@@ -58,7 +50,7 @@ runtime::ClusterProgram* Ranks::open(const std::string& file, const runtime::Pac
   cluster.threads = threads_;
   cluster.channels = in_flight;
   cluster.limit = runtime::TimeLimit(options.timeout);
-  cluster.package = digest;
+  cluster.package = set.digest();
   auto program = runtime::ClusterProgram::open(std::move(package->plan), package->code, transport_, cluster);
   if (!program) return fail(program.message());
   program_ = std::move(*program);

@@ -91,14 +91,15 @@ class Calibration {
     return worst;
   }
 
-  /// From `link lan` to the end of its properties: of the line, of the block, or before what comes next in it.
+  /// From `link lan` to the end of its properties: of the block, or before what comes next in it.
   support::Span with_properties(support::Span link) const {
     const std::string_view text = sources_.text(link.file);
-    size_t end = std::min(text.find_first_of("\n}", link.end), text.size());
-    for (const std::string_view next : {" link ", " memory ", " devices ", "//"}) {
+    size_t end = std::min(text.find('}', link.end), text.size());
+    for (const std::string_view next :
+         {" link ", "\tlink ", " memory ", "\tmemory ", " devices ", "\tdevices ", "//"}) {
       end = std::min(end, text.find(next, link.end));
     }
-    while (end > link.end && text[end - 1] == ' ') --end;
+    end = std::min(text.find_last_not_of(" \t\r\n", end - 1) + 1, end);
     return {link.file, link.begin, static_cast<uint32_t>(end)};
   }
 
