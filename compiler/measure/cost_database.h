@@ -57,10 +57,6 @@ class CostDatabase {
   CostDatabase(const CostDatabase&) = delete;
   CostDatabase& operator=(const CostDatabase&) = delete;
 
-  /// Path of the file that compilers lock while they measure: beside the database, or of a server the machine's own
-  /// (machine_lock.h). Empty for `:memory:`.
-  const std::string& lock_file() const { return lock_file_; }
-
   /// Why something could not be stored, the first time, and empty from then on: the disk is full, or this user may only
   /// read.
   virtual std::string take_unkept() { return std::exchange(unkept_, ""); }
@@ -82,7 +78,8 @@ class CostDatabase {
   /// As `store` for each, all or none.
   virtual runtime::Result<Written> write(const std::vector<CostRow>& rows) = 0;
   /// Removes the rows that `is_removed` names, all or none; returns how many there were. No other process changes a row
-  /// between the question and the removal. Texts of environments stay: other processes know them by their numbers.
+  /// between the question and the removal. What says who measured them goes, too. Texts of environments stay: other processes
+  /// know them by their numbers.
   virtual runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed) = 0;
 
   /// What the reference kernel takes on a machine, if that is known and not older than `oldest`, a Unix time.
@@ -91,7 +88,7 @@ class CostDatabase {
   void store_reference(const std::string& machine, Duration reference, int64_t date, int64_t oldest);
 
  protected:
-  explicit CostDatabase(std::string lock_file) : lock_file_(std::move(lock_file)) {}
+  CostDatabase() = default;
 
   /// A row, with its problem if it does not count; null if there is none.
   virtual std::optional<CostRow> look_up(const std::string& environment, const std::string& candidate) = 0;
@@ -103,7 +100,6 @@ class CostDatabase {
   void note_unkept(const runtime::Status& status);
 
  private:
-  std::string lock_file_;
   std::string unkept_;
 };
 

@@ -46,6 +46,7 @@ const std::vector<Migration>& migrations() {
          CREATE UNIQUE INDEX reference_key ON collage.reference(collage.text_digest(machine));
        )"},
       {3, nullptr, fleet::kQueueTables},
+      {4, nullptr, fleet::kQueueAskers},
   };
   return all;
 }

@@ -288,8 +288,7 @@ Measurement CostProgram::ask(const std::function<std::string(int64_t id)>& reque
   } else {
     why = fmt::format("failed {} times in a row, at last it {}", failures_, last_failure_);
   }
-  Measurement failed = failed_measurement("the cost program " + why);
-  failed.lasting = false;
+  Measurement failed = passing_failure("the cost program " + why);
   failed.crashed = true;
   return failed;
 }

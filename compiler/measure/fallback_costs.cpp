@@ -6,7 +6,7 @@
 namespace collage::measure {
 
 FallbackCosts::FallbackCosts(std::unique_ptr<CostDatabase> server, std::string fallback)
-    : CostDatabase(server->lock_file()), server_(std::move(server)), fallback_name_(std::move(fallback)) {}
+    : server_(std::move(server)), fallback_name_(std::move(fallback)) {}
 
 CostDatabase* FallbackCosts::fallback() {
   if (std::exchange(is_opened_, true)) return fallback_.get();

@@ -1,45 +1,191 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/measure/machine_lock.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <filesystem>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
 
-#include "compiler/support/file_cache.h"
+#include "compiler/support/hash.h"
 
 namespace collage::measure {
+namespace {
 
-std::string machine_lock_file() {
-  const std::string folder = support::user_cache_folder();
-  if (folder.empty()) return "";
-  std::error_code ignored;  // then there is no lock
-  std::filesystem::create_directories(folder, ignored);
-  char host[256] = "";
-  (void)::gethostname(host, sizeof host - 1);
-  return (std::filesystem::path(folder) / ("measuring." + std::string(host) + ".lock")).string();
+using runtime::Descriptor;
+using runtime::Status;
+using Clock = MachineLock::Clock;
+
+constexpr const char* kVariable = "COLLAGE_MACHINE_LOCK";
+constexpr const char* kName = "collage.measuring";
+constexpr std::chrono::milliseconds kLook{500};   ///< at who holds the lock
+constexpr std::chrono::milliseconds kRepeat{20};  ///< where nobody can be connected to
+constexpr std::chrono::seconds kFirstWord{10}, kNextWord{60};
+
+Descriptor stream_socket() {
+  return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-MachineLock::MachineLock(const std::string& path, const std::function<void()>& waiting) {
-  if (path.empty()) return;
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) return;
-  int locked = ::flock(descriptor_, LOCK_EX | LOCK_NB);
-  if (locked != 0 && errno == EWOULDBLOCK) {
-    if (waiting) waiting();
-    do {
-      locked = ::flock(descriptor_, LOCK_EX);
-    } while (locked != 0 && errno == EINTR);
+/// The address of an abstract socket: a zero, then the name.
+struct Address {
+  explicit Address(std::string name) {
+    if (name.size() >= sizeof socket.sun_path) name = fmt::format("{}.{:016x}", kName, support::hash_bytes(name));
+    socket.sun_family = AF_UNIX;
+    std::memcpy(socket.sun_path + 1, name.data(), name.size());
+    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   }
-  if (locked == 0) return;
-  ::close(descriptor_);  // a file system without locks
-  descriptor_ = -1;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&socket); }
+
+  sockaddr_un socket{};
+  socklen_t size = 0;
+};
+
+/// What one try to hold the lock came to.
+struct Try {
+  Descriptor socket;      ///< that holds it, if it is open
+  bool is_taken = false;  ///< another one holds it
+};
+
+Try try_once(const Address& address) {
+  Try made;
+  Descriptor socket = stream_socket();
+  if (!socket.is_open()) return made;
+  if (::bind(socket.get(), address.get(), address.size) != 0) {
+    made.is_taken = errno == EADDRINUSE;
+    return made;
+  }
+  // Those who wait are connected, and never accepted.
+  if (::listen(socket.get(), SOMAXCONN) == 0) made.socket = std::move(socket);
+  return made;
 }
 
-MachineLock::~MachineLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+/// The state letter of `/proc/N/stat` follows the name, in which anything may stand: `4711 (my (program)) T 1 …`
+bool is_stopped(int process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  const size_t end = text.rfind(") ");
+  return end != std::string::npos && end + 2 < text.size() && (text[end + 2] == 'T' || text[end + 2] == 't');
+}
+
+/// The process at the other end of a connection.
+LockHolder holder_at(const Descriptor& connection) {
+  LockHolder holder;
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.pid <= 0) return holder;
+  holder.process = who.pid;
+  std::ifstream name(fmt::format("/proc/{}/comm", who.pid));
+  std::getline(name, holder.program);
+  holder.is_stopped = is_stopped(who.pid);
+  return holder;
+}
+
+/// Waits for the lock: reports to `waiting`, and gives up at the deadline.
+class Wait {
+ public:
+  Wait(const std::string& name, std::optional<Clock::time_point> deadline) : address_(name), deadline_(deadline) {}
+
+  Try run(const MachineLock::Waiting& waiting) {
+    WaitReport report(waiting);
+    while (true) {
+      Try made = try_once(address_);
+      if (!made.is_taken) return made;
+      look();
+      if (is_over()) return made;
+      // Between two holders none is seen.
+      if (connection_.is_open() || Clock::now() - start_ > kLook) report.waits(holder_);
+      sleep();
+    }
+  }
+  const LockHolder& holder() const { return holder_; }
+
+ private:
+  bool is_over() const { return deadline_ && Clock::now() >= *deadline_; }
+
+  void look() {
+    if (!connection_.is_open()) {
+      connection_ = stream_socket();
+      // The holder may be about to listen, or gone by now.
+      if (connection_.is_open() && ::connect(connection_.get(), address_.get(), address_.size) != 0)
+        connection_ = Descriptor();
+    }
+    if (connection_.is_open()) holder_ = holder_at(connection_);
+  }
+
+  void sleep() {
+    auto most = connection_.is_open() ? kLook : kRepeat;
+    if (deadline_) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
+      most = std::clamp(left, std::chrono::milliseconds(0), most);
+    }
+    pollfd end{connection_.get(), POLLIN | POLLRDHUP, 0};
+    const int ready = ::poll(&end, connection_.is_open() ? 1 : 0, static_cast<int>(most.count()));
+    if (ready > 0) connection_ = Descriptor();  // the holder has let go
+  }
+
+  Address address_;
+  std::optional<Clock::time_point> deadline_;
+  Clock::time_point start_ = Clock::now();
+  Descriptor connection_;  ///< to the holder
+  LockHolder holder_;
+};
+
+}  // namespace
+
+std::string machine_lock_name() {
+  const char* given = std::getenv(kVariable);
+  return given != nullptr ? given : kName;
+}
+
+Status check_machine_locks() {
+  // Without a name the system makes one.
+  const Descriptor socket = stream_socket();
+  const sockaddr_un nameless{AF_UNIX, {}};
+  const bool is_bound = socket.is_open() && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&nameless),
+                                                   sizeof nameless.sun_family) == 0;
+  return is_bound ? Status::ok() : Status::error(std::strerror(errno));
+}
+
+void WaitReport::waits(const LockHolder& holder) {
+  const auto now = Clock::now();
+  if (!told_) start_ = now;
+  if (told_ == holder && now < next_) return;
+  const Clock::duration waited = now - start_;
+  next_ = waited < kFirstWord ? start_ + kFirstWord : now + kNextWord;
+  told_ = holder;
+  if (tell_) tell_(holder, std::chrono::duration<double>(waited).count());
+}
+
+std::string LockHolder::text() const {
+  if (process == 0) return "another program";
+  return fmt::format("process {}{}{}", process, program.empty() ? "" : " (" + program + ")",
+                     is_stopped ? ", which is stopped" : "");
+}
+
+MachineLock::MachineLock(const std::string& name, const Waiting& waiting) {
+  if (!name.empty()) socket_ = Wait(name, std::nullopt).run(waiting).socket;
+}
+
+std::unique_ptr<MachineLock> MachineLock::try_lock(const std::string& name, Clock::time_point deadline,
+                                                   LockHolder* holder) {
+  std::unique_ptr<MachineLock> lock(new MachineLock());
+  if (name.empty()) return lock;
+  Wait wait(name, deadline);
+  Try made = wait.run({});
+  if (made.is_taken) {
+    if (holder != nullptr) *holder = wait.holder();
+    return nullptr;
+  }
+  lock->socket_ = std::move(made.socket);
+  return lock;
 }
 
 }  // namespace collage::measure

@@ -1,33 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-// At most one compiler measures at a time: two at once would disturb each other's times, and the database would keep
-// them.
+// At most one program measures on a machine at a time, whoever runs it and whatever database it has: two at once would
+// disturb each other's times, and the database would keep them.
+//
+//     first program     binds a socket to the name        ── holds the lock ──  ends, or closes the socket
+//     second program    the name is taken; connects       ── waits ───────────  hears of the end at once, and binds
+//
+// The name is one of abstract Unix sockets: it has no file, hence no owner and no permissions, and the kernel frees it when
+// the process ends, however it ends, so there are no stale locks. The connection tells who waits which process holds the
+// lock. Machines are apart, and so are containers with a network of their own.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+
+#include "runtime/core/status.h"
+#include "runtime/io/descriptor.h"
 
 namespace collage::measure {
 
-/// Returns the file that those lock who measure on this machine for a database elsewhere, in the user's cache; creates the
-/// folder. Several machines may share it: each has its own file. Empty where there is no cache.
-std::string machine_lock_file();
+/// Returns the name of the lock of this machine, the same for all: `COLLAGE_MACHINE_LOCK`, if it is set, for those who
+/// measure on processors of their own. Empty, as that variable may be: none.
+std::string machine_lock_name();
 
-/// Holds an advisory lock on a file from construction to destruction. The kernel releases it when the process ends,
-/// however it ends, so there are no stale locks. Its holder waits for no other lock, so there are no deadlocks. The
+/// Returns why no program can hold a lock here; programs then measure without.
+runtime::Status check_machine_locks();
+
+/// The process that holds a lock.
+struct LockHolder {
+  int process = 0;      ///< 0: it is not known
+  std::string program;  ///< its name; empty: it is not known
+  bool is_stopped = false;
+
+  /// `process 4711 (collagec), which is stopped`
+  std::string text() const;
+  bool operator==(const LockHolder&) const = default;
+};
+
+/// Tells of a wait for a lock: at once, after ten seconds, then every minute, and when another process holds it or the one
+/// that does was stopped.
+class WaitReport {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// Who holds it, and for how many seconds this program has waited.
+  using Tell = std::function<void(const LockHolder&, double seconds)>;
+
+  /// `tell` may be empty.
+  explicit WaitReport(Tell tell) : tell_(std::move(tell)) {}
+
+  void waits(const LockHolder& holder);
+  /// The next wait is another one.
+  void end() { told_.reset(); }
+
+ private:
+  Tell tell_;
+  std::optional<LockHolder> told_;
+  Clock::time_point start_, next_;
+};
+
+/// Holds a lock from construction to destruction. Its holder waits for no other lock, so there are no deadlocks. The
 /// measuring process does not inherit it.
 class MachineLock {
  public:
-  /// Creates the file if necessary and waits until the lock is free; calls `waiting` (may be empty) once before that.
-  /// Holds no lock if `path` is empty or the file cannot be created.
-  MachineLock(const std::string& path, const std::function<void()>& waiting);
-  ~MachineLock();
+  using Clock = std::chrono::steady_clock;
+  using Waiting = WaitReport::Tell;
+
+  /// Waits until the lock is free, and reports to `waiting`. Holds no lock if `name` is empty or this system has none.
+  MachineLock(const std::string& name, const Waiting& waiting);
   MachineLock(const MachineLock&) = delete;
   MachineLock& operator=(const MachineLock&) = delete;
 
-  bool is_held() const { return descriptor_ >= 0; }
+  /// The same, but waits until `deadline` at most. Null: another process holds it still, which `*holder` (may be null) gets.
+  static std::unique_ptr<MachineLock> try_lock(const std::string& name, Clock::time_point deadline,
+                                               LockHolder* holder = nullptr);
+
+  bool is_held() const { return socket_.is_open(); }
 
  private:
-  int descriptor_ = -1;
+  MachineLock() = default;
+
+  runtime::Descriptor socket_;
 };
 
 }  // namespace collage::measure

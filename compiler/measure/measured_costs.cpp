@@ -29,18 +29,13 @@ std::string label_of(const ir::Graph& graph, const ir::Partition& candidate) {
   return shown == candidate.nodes.size() ? text : fmt::format("{} and {} more", text, candidate.nodes.size() - shown);
 }
 
-Measurement not_measured() {
-  Measurement failed = failed_measurement("the server of costs is lost");
-  failed.lasting = false;
-  return failed;
-}
-
 int64_t unix_time() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-TargetMachine this_machine(const std::string& program) {
-  return {describe_machine(), describe_build(program)};
+MeasuredCostsOptions with_here(MeasuredCostsOptions options) {
+  if (!options.here) options.here = {describe_machine(), describe_build(options.worker.program)};
+  return options;
 }
 
 /// A calibration is forgotten after that long: machines are moved, and their clocks set.
@@ -49,10 +44,10 @@ constexpr int64_t kReferenceSeconds = 30 * 24 * 3600;
 }  // namespace
 
 MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBackends& backends)
-    : options_(std::move(options)),
+    : options_(with_here(std::move(options))),
       worker_(options_.worker),
-      target_(options_.target ? *options_.target : this_machine(options_.worker.program)),
-      is_for_here_(!options_.target || *options_.target == this_machine(options_.worker.program)),
+      target_(options_.target.value_or(*options_.here)),
+      is_for_here_(target_ == *options_.here),
       environments_(backends, target_, options_.threads, options_.code) {
   for (const place::ActiveBackend& active : backends) {
     if (!has_cost_program(active)) continue;
@@ -83,11 +78,9 @@ std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string
   };
   std::vector<Measurement> times = look_up();
   if (times.size() != plans.size() && !is_for_here_) {
-    Measurement failed = failed_measurement("costs are those of another machine");
-    failed.lasting = false;
-    times = {std::move(failed)};
+    times = {passing_failure("costs are those of another machine")};
   } else if (times.size() != plans.size()) {
-    const MachineLock lock(options_.lock_file, options_.waiting);
+    const MachineLock lock(options_.lock, options_.waiting);
     if (lock.is_held()) times = look_up();
     if (times.size() != plans.size()) {
       report_progress(stats_.measured, stats_.measured, fmt::format("{} whole plans", plans.size()));
@@ -144,11 +137,14 @@ std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
 }
 
 Measurement MeasuredCosts::measure_now(const Key& key) {
+  return kept(key, with_second_try([&] { return run_worker(key); }));
+}
+
+Measurement MeasuredCosts::run_worker(const Key& key) {
   Measurement measurement = worker_.measure(key.second);
-  if (measurement.failed() && !measurement.lasting) measurement = worker_.measure(key.second);
   stats_.runs += static_cast<size_t>(measurement.runs);
   stats_.compiled += static_cast<size_t>(measurement.compiled);
-  return kept(key, std::move(measurement));
+  return measurement;
 }
 
 Measurement MeasuredCosts::kept(const Key& key, Measurement measurement) {
@@ -177,7 +173,7 @@ void MeasuredCosts::ask_programs(const ir::Graph& graph, std::vector<Unknown>* u
     if (!external_.contains(one.candidate->backend)) return false;
     report_progress(stats_.answered, needed, label_of(graph, *one.candidate));
     if (is_to_estimate()) {
-      known_[*one.key] = not_measured();
+      known_[*one.key] = passing_failure("the server of costs is lost");
     } else {
       known_[*one.key] = kept(*one.key, ask_program(graph, one));
       ++stats_.answered;
@@ -201,16 +197,19 @@ void MeasuredCosts::ask_fleet(const ir::Graph& graph, std::vector<Unknown>* unkn
   }
   const auto is_external = [&](size_t index) { return external_.contains((*unknown)[index].candidate->backend); };
   fleet::MeasureHere here;
-  here.lock = [&](size_t index) {
-    return is_external(index) ? nullptr : std::make_unique<MachineLock>(options_.lock_file, options_.waiting);
+  here.is_alone = [&](size_t index) { return !is_external(index); };
+  WaitReport report(options_.waiting);
+  here.lock = [&](MachineLock::Clock::time_point deadline) {
+    LockHolder holder;
+    auto lock = MachineLock::try_lock(options_.lock, deadline, &holder);
+    lock == nullptr ? report.waits(holder) : report.end();
+    return lock;
   };
   here.measure = [&](size_t index) {
     const Unknown& one = (*unknown)[index];
     if (is_external(index)) return ask_program(graph, one);
-    Measurement measured = measure_well(worker_, one.key->second);
-    stats_.runs += static_cast<size_t>(measured.runs);
-    stats_.compiled += static_cast<size_t>(measured.compiled);
-    return measured;
+    const Measuring measure = [&] { return run_worker(*one.key); };
+    return repeats_.better_of(measure(), measure);
   };
   // A cost program does not depend on the machine.
   const bool can_measure = is_for_here_ || std::all_of(unknown->begin(), unknown->end(), [&](const Unknown& one) {
@@ -241,19 +240,18 @@ void MeasuredCosts::ask_fleet(const ir::Graph& graph, std::vector<Unknown>* unkn
 void MeasuredCosts::measure_all(const ir::Graph& graph, std::vector<Unknown> unknown) {
   if (unknown.empty()) return;
   if (!is_for_here_) {
-    Measurement failed = failed_measurement("costs are those of another machine, and no worker can be asked");
-    failed.lasting = false;
+    const Measurement failed = passing_failure("costs are those of another machine, and no worker can be asked");
     for (const Unknown& one : unknown) known_[*one.key] = failed;
     return;
   }
-  MachineLock lock(options_.lock_file, options_.waiting);
+  MachineLock lock(options_.lock, options_.waiting);
   // The previous holder of the lock may have measured the same.
   if (lock.is_held()) look_up_all(&unknown);
   if (unknown.empty()) return;
   const size_t needed = stats_.measured + unknown.size();
   for (const auto& [key, candidate] : unknown) {
     if (is_to_estimate()) {
-      known_[*key] = not_measured();
+      known_[*key] = passing_failure("the server of costs is lost");
       continue;
     }
     report_progress(stats_.measured, needed, label_of(graph, *candidate));
@@ -267,16 +265,13 @@ void MeasuredCosts::measure_all(const ir::Graph& graph, std::vector<Unknown> unk
 }
 
 void MeasuredCosts::repeat_disturbed(const ir::Graph& graph, const std::vector<Unknown>& measured) {
-  constexpr int kMostInVain = 3;
-  int in_vain = 0;
+  Repeats repeats;
   for (const auto& [key, candidate] : measured) {
     Measurement& known = known_[*key];
     if (known.disturbance.empty()) continue;
-    if (in_vain == kMostInVain) return;
+    if (repeats.are_in_vain()) return;
     report_progress(stats_.measured, stats_.measured, label_of(graph, *candidate));
-    Measurement again = measure_now(*key);
-    in_vain = again.disturbance.empty() ? 0 : in_vain + 1;
-    if (is_better(again, known)) known = std::move(again);
+    known = repeats.better_of(known, [&, key = key] { return measure_now(*key); });
   }
 }
 

@@ -18,6 +18,8 @@
 #include "compiler/measure/cost_program.h"
 #include "compiler/measure/environments.h"
 #include "compiler/measure/fleet/fleet.h"
+#include "compiler/measure/machine_lock.h"
+#include "compiler/measure/repeats.h"
 #include "compiler/measure/worker.h"
 #include "compiler/place/candidates/candidates.h"
 #include "compiler/place/costs/cost_source.h"
@@ -39,12 +41,14 @@ struct MeasuredCostsOptions {
   fleet::Fleet* fleet = nullptr;     ///< on the same server; null: none
   /// Whose costs these are; absent: this machine's.
   std::optional<TargetMachine> target{};
+  /// This machine, with the build of the worker; absent: not found out yet, which takes as long as reading its program.
+  std::optional<TargetMachine> here{};
   /// Costs of the database that were disturbed when they were measured are measured again, unless the machine is slow
   /// now; false: they are used.
   bool repeats_disturbed = true;
   bool estimates_when_lost = false;  ///< once the database is lost, nothing is measured any more
-  std::string lock_file;             ///< held while measuring (machine_lock.h); empty: none
-  std::function<void()> waiting;     ///< called before waiting for it; may be empty
+  std::string lock;                  ///< held while measuring (machine_lock.h); empty: none
+  MachineLock::Waiting waiting;      ///< called while waiting for it; may be empty
   /// Called before each measurement and after the last; may be empty.
   std::function<void(const MeasuringProgress&)> progress{};
 };
@@ -104,8 +108,10 @@ class MeasuredCosts : public place::CostSource {
   void ask_fleet(const ir::Graph& graph, std::vector<Unknown>* unknown);
   void measure_all(const ir::Graph& graph, std::vector<Unknown> unknown);
   void report_progress(size_t done, size_t of, const std::string& candidate) const;
-  /// Measures. After a transient failure it tries once more, in a new process.
+  /// Measures, once more after a failure that does not last, in a new process.
   Measurement measure_now(const Key& key);
+  /// Tries once.
+  Measurement run_worker(const Key& key);
   /// Keeps a cost in the database, if it says something of the candidate; returns the one that counts.
   Measurement kept(const Key& key, Measurement measurement);
   /// Measures again what was disturbed, unless whatever disturbs goes on.
@@ -127,6 +133,7 @@ class MeasuredCosts : public place::CostSource {
   std::map<Key, Measurement> known_;
   std::map<Key, int> ids_;
   bool is_slow_ = false;  ///< the machine, now
+  Repeats repeats_;       ///< of what is measured here with a fleet
   std::set<Key> repeated_, refused_;
   std::vector<std::string> new_refused_;
   MeasuringStats stats_;

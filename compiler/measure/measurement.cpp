@@ -33,6 +33,12 @@ Measurement failed_measurement(std::string why) {
   return measurement;
 }
 
+Measurement passing_failure(std::string why) {
+  Measurement measurement = failed_measurement(std::move(why));
+  measurement.lasting = false;
+  return measurement;
+}
+
 bool is_of_the_machine(std::string_view reason) {
   constexpr std::array<std::string_view, 6> kSigns = {"no memory", "out of memory",          "out_of_memory",
                                                       "bad_alloc", "Cannot allocate memory", "Resource temporarily"};
@@ -83,11 +89,7 @@ std::optional<Measurement> parse_line(std::string_view line) {
   std::string text(line);
   const auto reason_from = [&](size_t at) { return printable(text.substr(at), text.size()); };
   if (text.starts_with("no ")) return failed_measurement(reason_from(3));
-  if (text.starts_with("later ")) {
-    Measurement failed = failed_measurement(reason_from(6));
-    failed.lasting = false;
-    return failed;
-  }
+  if (text.starts_with("later ")) return passing_failure(reason_from(6));
   int64_t cost = 0, spread = 0;
   Measurement measurement;
   int length = 0;

@@ -48,6 +48,8 @@ bool is_better(const Measurement& newer, const Measurement& kept);
 
 /// Makes a failed measurement. It is lasting unless the reason concerns the machine.
 Measurement failed_measurement(std::string why);
+/// Makes one that is not lasting, whatever the reason.
+Measurement passing_failure(std::string why);
 
 /// Rounds a cost so that noise below the spread does not decide between two candidates differently from run to run. The
 /// step is the largest 1, 2 or 5 times a power of ten nanoseconds that is at most the spread and at most a sixteenth of

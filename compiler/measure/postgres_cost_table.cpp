@@ -29,6 +29,23 @@ constexpr const char* kGiven =
     "json_to_recordset($1) AS given(number bigint, environment bigint, candidate text, cost_ps bigint, "
     "spread_ps bigint, runs bigint, failure text, timeout_ps bigint, date bigint, disturbance text)";
 
+/// So many rows at a time, so that the server is not silent for long.
+constexpr size_t kRowsOfRemoval = 10'000;
+
+constexpr const char* kRemove =
+    "WITH gone AS (DELETE FROM collage.measurement WHERE id = ANY($1::bigint[]) RETURNING id) SELECT count(*) FROM "
+    "gone";
+
+constexpr const char* kRemoveWithMeasurers = R"sql(
+  WITH gone AS (
+    DELETE FROM collage.measurement WHERE id = ANY($1::bigint[])
+    RETURNING environment, collage.text_digest(candidate) AS digest),
+  unsaid AS (
+    DELETE FROM collage.measured_by USING gone
+    WHERE measured_by.environment = gone.environment AND candidate_digest = gone.digest)
+  SELECT count(*) FROM gone
+)sql";
+
 Measurement read_measurement(const Rows& rows, size_t row, int first) {
   const auto text = [&](int column) { return std::string(rows.text(row, first + column)); };
   const auto number = [&](int column) { return rows.number(row, first + column); };
@@ -229,10 +246,25 @@ Status PostgresCostTable::lock() {
 }
 
 Result<size_t> PostgresCostTable::remove(const std::vector<int64_t>& numbers) {
-  auto removed = server_.execute("DELETE FROM collage.measurement WHERE id = ANY($1::bigint[])",
-                                 {fmt::format("{{{}}}", fmt::join(numbers, ","))});
-  if (!removed) return removed.status();
-  return (*removed)->changed();
+  // Tables of an older version, which this user may not bring up to date, do not say who measured.
+  const auto found = server_.execute("SELECT to_regclass('collage.measured_by') IS NOT NULL");
+  if (!found) return found.status();
+  const bool has_measurers = (*found)->text(0, 0) == "t";
+  size_t count = 0;
+  for (size_t first = 0; first < numbers.size(); first += kRowsOfRemoval) {
+    const auto begin = numbers.begin() + static_cast<ptrdiff_t>(first);
+    const auto end = begin + static_cast<ptrdiff_t>(std::min(kRowsOfRemoval, numbers.size() - first));
+    const std::string ids = fmt::format("{{{}}}", fmt::join(begin, end, ","));
+    auto removed = server_.execute(has_measurers ? kRemoveWithMeasurers : kRemove, {ids});
+    if (!removed) return removed.status();
+    count += static_cast<size_t>((*removed)->number(0, 0));
+  }
+  if (!has_measurers) return count;
+  auto without_cost = server_.execute(
+      "DELETE FROM collage.measured_by WHERE NOT EXISTS (SELECT FROM collage.measurement m WHERE m.environment = "
+      "measured_by.environment AND collage.text_digest(m.candidate) = measured_by.candidate_digest)");
+  if (!without_cost) return without_cost.status();
+  return count;
 }
 
 }  // namespace collage::measure

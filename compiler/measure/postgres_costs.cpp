@@ -6,7 +6,6 @@
 
 #include "compiler/measure/cost_migrations.h"
 #include "compiler/measure/cost_schema.h"
-#include "compiler/measure/machine_lock.h"
 
 namespace collage::measure {
 
@@ -14,22 +13,6 @@ using runtime::Result;
 using runtime::Status;
 
 namespace {
-
-constexpr int kMostCuts = 10;  ///< of the connection, during one question
-
-/// Asks, and again where the connection was cut and the server is there; `*lost`: why it is not there any more.
-template <typename Ask>
-auto asked(postgres::Connection& server, const Ask& ask, std::optional<std::string>* lost) {
-  auto answer = ask();
-  for (int cuts = 0; cuts < kMostCuts && !answer && server.is_lost(); ++cuts) {
-    if (Status again = server.reconnect(); !again) {
-      *lost = again.message();
-      break;
-    }
-    answer = ask();
-  }
-  return answer;
-}
 
 /// The version of the tables that a user may use, made or brought up to date if necessary.
 Result<int64_t> usable_schema(postgres::Connection& server) {
@@ -39,31 +22,39 @@ Result<int64_t> usable_schema(postgres::Connection& server) {
   return status || (schema && *schema >= kVersionWithDates) ? schema : Result<int64_t>(status);
 }
 
+/// Whether the server takes what is written, and does not only repeat what another one writes.
+Result<bool> is_writable(postgres::Connection& server) {
+  const auto found = server.execute("SELECT NOT pg_is_in_recovery()");
+  if (!found) return found.status();
+  return (*found)->text(0, 0) == "t";
+}
+
 }  // namespace
 
-PostgresCosts::PostgresCosts(std::unique_ptr<postgres::Connection> server)
-    : CostDatabase(machine_lock_file()), server_(std::move(server)), table_(*server_) {}
+PostgresCosts::PostgresCosts(std::unique_ptr<postgres::Connection> server, bool only_reads, bool writes)
+    : server_(std::move(server)),
+      table_(*server_),
+      only_reads_(only_reads),
+      retry_(*server_, {only_reads ? std::function<Status()>() : [this] { return make_tables(); }, writes}) {}
 
 Result<std::unique_ptr<CostDatabase>> PostgresCosts::open(const std::string& address) {
   auto server = postgres::Connection::open(address);
   if (!server) return server.status();
-  std::optional<std::string> lost;
-  const Result<int64_t> schema = asked(
-      **server, [&] { return usable_schema(**server); }, &lost);
+  postgres::Retry retry(**server);
+  const Result<int64_t> schema = retry.ask([&] { return usable_schema(**server); });
   if (!schema) return schema.status();
-  return std::unique_ptr<CostDatabase>(new PostgresCosts(std::move(*server)));
+  const Result<bool> writes = retry.ask([&] { return is_writable(**server); });
+  if (!writes) return writes.status();
+  return std::unique_ptr<CostDatabase>(new PostgresCosts(std::move(*server), false, *writes));
 }
 
 Result<std::unique_ptr<CostDatabase>> PostgresCosts::open_to_read(const std::string& address) {
   auto server = postgres::Connection::open(address);
   if (!server) return server.status();
-  std::optional<std::string> lost;
-  const Result<int64_t> schema = asked(
-      **server, [&] { return checked_schema(**server); }, &lost);
+  const Result<int64_t> schema = postgres::Retry(**server).ask([&] { return checked_schema(**server); });
   if (!schema) return schema.status();
   if (*schema == 0) return Status::error("it is empty");
-  std::unique_ptr<PostgresCosts> made(new PostgresCosts(std::move(*server)));
-  made->only_reads_ = true;
+  std::unique_ptr<PostgresCosts> made(new PostgresCosts(std::move(*server), true, false));
   made->has_dates_ = *schema >= kVersionWithDates;
   return std::unique_ptr<CostDatabase>(std::move(made));
 }
@@ -71,24 +62,26 @@ Result<std::unique_ptr<CostDatabase>> PostgresCosts::open_to_read(const std::str
 Status PostgresCosts::on_server(const std::function<Status()>& body) {
   if (is_lost_) return body();
   // What is written twice is known the second time.
-  std::optional<std::string> lost;
-  Status status = asked(*server_, body, &lost);
-  is_lost_ = lost.has_value();
-  why_lost_ = lost.value_or("");
+  Status status = retry_.ask(body);
+  is_lost_ = retry_.why_lost().has_value();
+  why_lost_ = retry_.why_lost().value_or("");
   return status;
+}
+
+Status PostgresCosts::make_tables() {
+  table_.forget_environments();
+  return bring_up_to_date(*server_);
 }
 
 Status PostgresCosts::in_transaction(const std::function<Status()>& body) {
   if (only_reads_) return Status::error("it was opened to be read");
-  bool is_first = true;
-  Status status = on_server([&] {
+  return on_server([&] {
     return server_->in_transaction([&] {
-      if (!std::exchange(is_first, false)) table_.forget_environments();
+      // A number is that of its text in this transaction: others may have dropped the tables and made them anew before.
+      table_.forget_environments();
       return body();
     });
   });
-  if (!status) table_.forget_environments();
-  return status;
 }
 
 std::optional<CostRow> PostgresCosts::look_up(const std::string& environment, const std::string& candidate) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured costs on a PostgreSQL server, in its schema `collage`. A connection that is cut is made again; a server that does
-// not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost.
+// Measured costs on a PostgreSQL server, in its schema `collage`. What may pass is waited for (postgres/retry.h); a server that
+// does not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/postgres/connection.h"
+#include "compiler/measure/postgres/retry.h"
 #include "compiler/measure/postgres_cost_table.h"
 
 namespace collage::measure {
@@ -29,21 +30,25 @@ class PostgresCosts : public CostDatabase {
   runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed) override;
 
  private:
-  explicit PostgresCosts(std::unique_ptr<postgres::Connection> server);
+  /// `writes`: the server was there to be written to.
+  PostgresCosts(std::unique_ptr<postgres::Connection> server, bool only_reads, bool writes);
 
   std::optional<CostRow> look_up(const std::string& environment, const std::string& candidate) override;
   std::optional<int64_t> look_up_reference(const std::string& machine, int64_t oldest) override;
   void put_reference(const std::string& machine, Duration reference, int64_t date) override;
 
-  /// Runs `body`, and again where its connection was cut and the server is there.
+  /// Makes tables that somebody dropped.
+  runtime::Status make_tables();
+  /// Runs `body`, and again after failures that may pass.
   runtime::Status on_server(const std::function<runtime::Status()>& body);
   /// The same for one transaction.
   runtime::Status in_transaction(const std::function<runtime::Status()>& body);
 
   std::unique_ptr<postgres::Connection> server_;
   PostgresCostTable table_;
-  bool has_dates_ = true;    ///< false: of version 1, opened to read
-  bool only_reads_ = false;  ///< opened to read
+  bool has_dates_ = true;  ///< false: of version 1, opened to read
+  bool only_reads_;        ///< opened to read
+  postgres::Retry retry_;
   bool is_lost_ = false;
   std::string why_lost_;
 };

@@ -61,7 +61,7 @@ runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open(const std::stri
   if (is_file) fs::create_directories(fs::path(path).parent_path(), ignored);
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-  std::unique_ptr<CostDatabase> made(new SqliteCosts(database, is_file ? path + ".lock" : ""));
+  std::unique_ptr<CostDatabase> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return runtime::Status::error(sqlite3_errstr(opened));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   if (runtime::Status status = bring_up_to_date(database); !status) {
@@ -83,7 +83,7 @@ std::unique_ptr<CostDatabase> SqliteCosts::open_unwritable(const std::string& pa
   sqlite3* database = nullptr;
   const std::string uri = "file:" + percent_encoded(fs::absolute(path, error).string()) + "?immutable=1";
   const int opened = sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
-  std::unique_ptr<CostDatabase> made(new SqliteCosts(database, ""));
+  std::unique_ptr<CostDatabase> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return nullptr;
   runtime::Result<int64_t> schema = checked_schema(database);
   return schema && *schema >= kVersionWithDates ? std::move(made) : nullptr;
@@ -92,7 +92,7 @@ std::unique_ptr<CostDatabase> SqliteCosts::open_unwritable(const std::string& pa
 runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open_to_read(const std::string& path) {
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr);
-  std::unique_ptr<SqliteCosts> made(new SqliteCosts(database, ""));
+  std::unique_ptr<SqliteCosts> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return runtime::Status::error(sqlite3_errstr(opened));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   runtime::Result<int64_t> schema = checked_schema(database);

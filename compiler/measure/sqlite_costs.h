@@ -25,7 +25,7 @@ class SqliteCosts : public CostDatabase {
   runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed) override;
 
  private:
-  SqliteCosts(sqlite3* database, std::string lock_file) : CostDatabase(std::move(lock_file)), database_(database) {}
+  explicit SqliteCosts(sqlite3* database) : database_(database) {}
   /// One in a folder that this user cannot write to, to be read; null if it cannot be.
   static std::unique_ptr<CostDatabase> open_unwritable(const std::string& path);
 

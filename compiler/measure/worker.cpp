@@ -183,19 +183,10 @@ Measurement Worker::measure(const std::string& candidate) {
   if (std::optional<Measurement> failed = exchange(candidate, options_.timeout_seconds, &reply)) return *failed;
   std::optional<Measurement> measurement = parse_line(reply);
   if (!measurement) {
-    measurement = failed_measurement("the measuring process sent an invalid answer");
-    measurement->lasting = false;
+    measurement = passing_failure("the measuring process sent an invalid answer");
   }
   if (measurement->failed() && !measurement->lasting) stop();
   return *measurement;
-}
-
-Measurement measure_well(Worker& worker, const std::string& candidate) {
-  Measurement measured = worker.measure(candidate);
-  if (measured.failed() && !measured.lasting) return worker.measure(candidate);
-  if (measured.disturbance.empty()) return measured;
-  Measurement again = worker.measure(candidate);
-  return is_better(again, measured) ? again : measured;
 }
 
 }  // namespace collage::measure

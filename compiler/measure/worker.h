@@ -62,8 +62,4 @@ class Worker {
   Measurement start_failure_;  ///< the last of them
 };
 
-/// As `measure`, and once more after a failure that does not last, or where something disturbed it; returns what says
-/// more.
-Measurement measure_well(Worker& worker, const std::string& candidate);
-
 }  // namespace collage::measure

@@ -6,11 +6,12 @@
 
   boards     a cold ResNet-50, measured by 1, 2 and 4 workers with boards that take real time: time, and the share that workers idle
   kills      workers killed at random while compilers measure: every plan is that of an undisturbed compilation
-  cuts       the server restarted, and connections cut, in the middle
+  cuts       the server restarted, or stopped where it is, and connections cut, in the middle
   compilers  20 compilers at once on one database: one measurement for each key
   claims     claims per second from a queue of 100,000 rows, and the plan of a claim
   cores      kernels of the host measured by 4 workers on the same cores: one after another
-  manners    a worker that is stopped gives its work back; a machine that nobody announced
+  manners    a worker that is stopped gives its work back; what a compiler asked for that was killed is not measured; workers with
+             other rules; a machine that nobody announced
 
 BIN has the programs, SOURCE is the project. `--quick` does a little of each. COLLAGE_FLEET_SEED sets the moments and victims. Exit code
 77: there is no PostgreSQL here, or this build cannot use it.
@@ -51,6 +52,7 @@ class Server:
 
     def __init__(self, programs):
         self.programs = programs
+        self.more = ""  # parameters of the address
         self.folder = tempfile.mkdtemp(prefix="collage_fleet_", dir="/tmp")  # names of sockets are short
         # PostgreSQL refuses to run as root.
         self.user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.geteuid() == 0 else []
@@ -65,7 +67,7 @@ class Server:
 
     @property
     def address(self):
-        return f"postgresql://postgres@/postgres?host={self.folder}"
+        return f"postgresql://postgres@/postgres?host={self.folder}{self.more}"
 
     def run(self, program, *words):
         # What the server holds open must not be a pipe that this process waits for.
@@ -82,6 +84,18 @@ class Server:
     def stop(self, mode):
         self.run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
 
+    def signal(self, number):
+        """To all processes, the first one first."""
+        with open(os.path.join(self.data, "postmaster.pid")) as file:
+            first = int(file.readline())
+        os.kill(first, number)
+        with open(f"/proc/{first}/task/{first}/children") as file:
+            for child in file.read().split():
+                try:
+                    os.kill(int(child), number)
+                except ProcessLookupError:
+                    pass  # it has ended
+
     def psql(self, text, is_checked=True):
         made = subprocess.run([os.path.join(self.programs, "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", self.address, "-c", text],
                               capture_output=True, text=True, timeout=PATIENCE)
@@ -93,7 +107,7 @@ class Server:
         return float(self.psql(text) or 0)
 
     def forget_costs(self):
-        self.psql("TRUNCATE collage.measurement, collage.job, collage.measured_by")
+        self.psql("TRUNCATE collage.measurement, collage.job, collage.measured_by CASCADE")
 
 
 class Workers:
@@ -194,6 +208,14 @@ def check_once(what):
     return costs
 
 
+def await_number(text, expected):
+    for _ in range(600):
+        if server.number(text) == expected:
+            return
+        time.sleep(0.05)
+    fail(f"{text}: {server.psql(text)} and not {expected}")
+
+
 def check_plan(plan, what):
     if plan_text(plan) != undisturbed():
         fail(f"{what}: the plan differs from that of an undisturbed compilation")
@@ -265,7 +287,8 @@ def kills():
 
 def cuts():
     undisturbed()
-    for what in ("connections cut", "stopped in order", "crashed"):
+    for what in ("connections cut", "stopped in order", "crashed", "hangs"):
+        server.more = "&tcp_user_timeout=700" if what == "hangs" else ""
         with Workers(3, board_rules(), 0.05, lease=2):
             server.forget_costs()
             compiler = subprocess.Popen(on_board("cuts.plan", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -274,6 +297,10 @@ def cuts():
                 if what == "connections cut":
                     server.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                                 "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
+                elif what == "hangs":
+                    server.signal(signal.SIGSTOP)
+                    time.sleep(chance.uniform(0.5, 2))
+                    server.signal(signal.SIGCONT)
                 else:
                     server.stop("fast" if what == "stopped in order" else "immediate")
                     time.sleep(chance.uniform(0, 1))
@@ -284,6 +311,7 @@ def cuts():
             check_plan("cuts.plan", what)
             costs = check_once(what)
         print(f"cuts: {what}: {costs} candidates, each measured once; the plan is the undisturbed one")
+    server.more = ""
 
 
 def compilers():
@@ -387,17 +415,46 @@ def cores():
           f"(quartiles {both[len(both) // 4]:.2f}, {both[3 * len(both) // 4]:.2f}); no two measurements overlap")
 
 
+def abandoned():
+    with Workers(1, board_rules(), 0.3):
+        server.forget_costs()
+        compiler = subprocess.Popen(on_board("abandoned.plan", server.address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        await_number("SELECT count(*) FROM collage.job WHERE state = 1", 1)
+        compiler.kill()
+        compiler.wait()
+        measured = server.number("SELECT count(*) FROM collage.measured_by")
+        left = server.number("SELECT count(*) FROM collage.job")
+        server.psql("UPDATE collage.asker SET until = clock_timestamp()")  # as after a minute
+        await_number("SELECT count(*) FROM collage.job", 0)
+        measured = server.number("SELECT count(*) FROM collage.measured_by") - measured
+    if measured > 2:
+        fail(f"{measured} candidates were measured for a compiler that was killed")
+    print(f"manners: of {left:.0f} candidates of a compiler that was killed {measured:.0f} were measured, the others removed")
+
+
+def other_rules():
+    other = os.path.join(folder, "other")
+    os.makedirs(other, exist_ok=True)
+    shutil.copy(os.path.join(folder, "board.rules"), other)
+    with open(os.path.join(folder, "board.py")) as old, open(os.path.join(other, "board.py"), "w") as new:
+        new.write(old.read() + "# another program\n")
+    with Workers(1, [os.path.join(other, "board.rules")], 0):
+        server.forget_costs()
+        made = compile_once(on_board("rules.plan", server.address))
+    output = made.stdout + made.stderr
+    expected = "is not asked for `board`: files of `python3 board.py` have other contents"
+    if output.count(expected) != 1:
+        fail(f"a worker with another program: {output}")
+    check_plan("rules.plan", "a worker with another program")
+    print("manners: a compiler says why workers with another program are not asked")
+
+
 def manners():
     undisturbed()
     with Workers(1, board_rules(), 2, lease=30) as workers:
         server.forget_costs()
         compiler = subprocess.Popen(on_board("manners.plan", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for _ in range(200):
-            if server.psql("SELECT count(*) FROM collage.job WHERE state = 1") == "1":
-                break
-            time.sleep(0.05)
-        else:
-            fail("a worker does not claim")
+        await_number("SELECT count(*) FROM collage.job WHERE state = 1", 1)
         workers.is_open = False
         workers.keeper.join()
         start = time.time()
@@ -413,6 +470,8 @@ def manners():
     check_plan("manners.plan", "a worker was stopped")
     check_once("a worker was stopped")
     print(f"manners: a worker that is stopped while it measures ends after {took:.2f} s, and its lease is given back")
+    abandoned()
+    other_rules()
     here = compile_once(on_board("here.plan", server.address, ["--measure-on", f"host={socket.gethostname()},name=w0"]))
     if "0 measured" not in here.stdout:
         fail(f"known costs were measured again: {here.stdout}")
@@ -459,8 +518,8 @@ if __name__ == "__main__":
         print("PostgreSQL is not installed")
         sys.exit(77)
     folder = tempfile.mkdtemp(prefix="collage_fleet_files_")
-    # One lock of measuring for all of them, and not that of the user.
-    os.environ["XDG_CACHE_HOME"] = os.path.join(folder, "cache")
+    # One lock of measuring for all of them, and not that of other programs.
+    os.environ["COLLAGE_MACHINE_LOCK"] = f"collage.test.fleet.{os.getpid()}"
     for name in ("board.rules", "board.py"):
         shutil.copy(os.path.join(HERE, name), folder)
     model = os.path.join(options.source, "examples/networks/resnet50.ir")

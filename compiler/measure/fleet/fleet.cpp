@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "compiler/measure/cost_database.h"
 #include "compiler/measure/fleet/host_name.h"
 #include "compiler/measure/fleet/job_meter.h"
+#include "compiler/measure/fleet/missing.h"
 #include "compiler/measure/fleet/need.h"
-#include "compiler/measure/fleet/worker_filter.h"
+#include "compiler/measure/postgres/retry.h"
 
 namespace collage::measure::fleet {
 namespace {
@@ -19,6 +21,8 @@ using runtime::Result;
 using runtime::Status;
 
 constexpr size_t kMostPutAtOnce = 256;  ///< so that workers begin while others are put
+constexpr int kMostPuts = 4;            ///< of a job that is gone and has no cost
+constexpr double kLockSeconds = 1;      ///< to wait for the machine before others' answers are looked at
 
 std::chrono::steady_clock::duration of_seconds(double count) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(count));
@@ -45,11 +49,14 @@ class Fleet::Round {
 
  private:
   void answer(size_t index, FleetAnswer answer);
+  Status put(const std::vector<size_t>& indices);
   Status look_at(const std::vector<int64_t>& jobs);
-  /// Jobs without a worker, by whether to measure them here or to wait for one.
+  /// Jobs to measure here: no worker is there, or all of them have failed it.
   Status sort_out(std::vector<int64_t>* for_here);
-  /// False: others measure them.
-  Result<bool> measure_one_here(const std::vector<int64_t>& jobs);
+  Status answer_without_workers(const std::vector<int64_t>& needs, std::vector<int64_t>* for_here);
+  /// False: others measure them, or the machine.
+  Result<bool> measure_here(const std::vector<int64_t>& jobs);
+  Result<bool> measure_one_of(const std::vector<int64_t>& jobs);
   Status wait_for_results(double most_seconds);
 
   Fleet& fleet_;
@@ -60,15 +67,23 @@ class Fleet::Round {
   std::vector<size_t> open_;                      ///< without an answer
   std::map<int64_t, size_t> index_of_;            ///< of jobs that were put and have no answer
   std::map<size_t, int64_t> need_of_;             ///< its id
+  std::map<size_t, int> puts_;                    ///< how often it was put because it was gone
   std::map<int64_t, Clock::time_point> missing_;  ///< needs without a worker, and since when
+  bool waits_for_machine_ = false;
 };
 
 Status Fleet::Round::begin() {
   index_of_.clear();
   const std::vector<size_t> open = open_;
-  for (size_t first = 0; first < open.size(); first += kMostPutAtOnce) {
-    std::vector<size_t> part(open.begin() + static_cast<ptrdiff_t>(first),
-                             open.begin() + static_cast<ptrdiff_t>(std::min(open.size(), first + kMostPutAtOnce)));
+  return put(open);
+}
+
+Status Fleet::Round::put(const std::vector<size_t>& indices) {
+  fleet_.asker_.measures = static_cast<bool>(here_.measure);
+  for (size_t first = 0; first < indices.size(); first += kMostPutAtOnce) {
+    std::vector<size_t> part(
+        indices.begin() + static_cast<ptrdiff_t>(first),
+        indices.begin() + static_cast<ptrdiff_t>(std::min(indices.size(), first + kMostPutAtOnce)));
     // Of the same environment there are many.
     std::vector<std::string> needs;
     for (size_t index : part) needs.push_back(need_of(wanted_[index].environment));
@@ -79,10 +94,11 @@ Status Fleet::Round::begin() {
       need_of_[part[i]] = (*need_ids)[i];
       put.push_back(wanted_[part[i]]);
     }
-    const Result<std::vector<int64_t>> ids = fleet_.queue_.put(put);
+    const Result<std::vector<int64_t>> ids = fleet_.queue_.put(put, &fleet_.asker_);
     if (!ids) return ids.status();
     for (size_t i = 0; i < part.size(); ++i) index_of_[(*ids)[i]] = part[i];
   }
+  if (fleet_.keeper_ != nullptr) fleet_.keeper_->set_asker(fleet_.asker_);
   return Status::ok();
 }
 
@@ -95,25 +111,41 @@ void Fleet::Round::answer(size_t index, FleetAnswer answer) {
 }
 
 Status Fleet::Round::look_at(const std::vector<int64_t>& jobs) {
+  std::vector<size_t> gone;
   for (int64_t job : jobs) {
     const auto found = index_of_.find(job);
     if (found == index_of_.end()) continue;
     const size_t index = found->second;
-    Result<JobState> state = fleet_.queue_.look(job, wanted_[index]);
+    Result<JobState> state = fleet_.queue_.look(job, wanted_[index], fleet_.asker_);
     if (!state) return state.status();
-    if (state->kind != JobState::Kind::Pending) answer(index, {std::move(state->measurement)});
+    switch (state->kind) {
+      case JobState::Kind::Pending: break;
+      case JobState::Kind::Known:
+      case JobState::Kind::GivenUp: answer(index, {std::move(state->measurement)}); break;
+      case JobState::Kind::Gone:
+        index_of_.erase(found);
+        if (++puts_[index] < kMostPuts) {
+          gone.push_back(index);
+        } else {
+          answer(index, {passing_failure("its cost was removed from the database")});
+        }
+        break;
+    }
   }
-  return Status::ok();
+  return put(gone);
 }
 
 Status Fleet::Round::sort_out(std::vector<int64_t>* for_here) {
-  std::vector<int64_t> needs;
-  for (const auto& [job, index] : index_of_) needs.push_back(need_of_[index]);
+  std::vector<int64_t> needs, jobs;
+  for (const auto& [job, index] : index_of_) {
+    needs.push_back(need_of_[index]);
+    jobs.push_back(job);
+  }
   std::sort(needs.begin(), needs.end());
   needs.erase(std::unique(needs.begin(), needs.end()), needs.end());
   const Result<std::map<int64_t, size_t>> counts = fleet_.queue_.live_workers(needs);
   if (!counts) return counts.status();
-  std::vector<int64_t> given_up;
+  std::vector<int64_t> without_workers;
   for (const auto& [need, count] : *counts) {
     if (count > 0) {
       fleet_.seen_[need] = Clock::now();
@@ -123,55 +155,82 @@ Status Fleet::Round::sort_out(std::vector<int64_t>* for_here) {
     missing_.try_emplace(need, Clock::now());
     const bool may_come_back =
         fleet_.seen_.contains(need) && Clock::now() - missing_[need] < of_seconds(fleet_.options_.worker_patience);
-    if (!may_come_back) given_up.push_back(need);
+    if (!may_come_back) without_workers.push_back(need);
   }
-  if (given_up.empty()) return Status::ok();
-  const Result<std::vector<KnownWorker>> workers = fleet_.queue_.workers();
-  if (!workers) return workers.status();
-  fleet_.warn_of_others(*workers);
+  if (here_.measure) {
+    const Result<std::vector<int64_t>> left = fleet_.queue_.left_by_workers(jobs, fleet_.asker_);
+    if (!left) return left.status();
+    for (int64_t job : *left) {
+      if (!missing_.contains(need_of_[index_of_.at(job)])) for_here->push_back(job);
+    }
+  }
+  return without_workers.empty() ? Status::ok() : answer_without_workers(without_workers, for_here);
+}
+
+Status Fleet::Round::answer_without_workers(const std::vector<int64_t>& needs, std::vector<int64_t>* for_here) {
   std::vector<size_t> unanswered;
   for (const auto& [job, index] : index_of_) {
-    if (std::find(given_up.begin(), given_up.end(), need_of_[index]) == given_up.end()) continue;
-    if (here_.measure) {
+    const int64_t need = need_of_[index];
+    if (std::find(needs.begin(), needs.end(), need) == needs.end()) continue;
+    const bool measures_here = static_cast<bool>(here_.measure);
+    if (Status said = fleet_.explain(need, need_of(wanted_[index].environment), measures_here); !said) return said;
+    if (measures_here) {
       for_here->push_back(job);
     } else {
       unanswered.push_back(index);
     }
   }
-  for (size_t index : unanswered) {
-    Measurement failed = failed_measurement("no worker that can measure it is there");
-    failed.lasting = false;
-    answer(index, {std::move(failed)});
-  }
+  for (size_t index : unanswered) answer(index, {passing_failure("no worker that can measure it is there")});
   return Status::ok();
 }
 
-Result<bool> Fleet::Round::measure_one_here(const std::vector<int64_t>& jobs) {
+/// What disturbs nothing does not wait for the machine.
+Result<bool> Fleet::Round::measure_here(const std::vector<int64_t>& jobs) {
+  waits_for_machine_ = false;
   const Result<int64_t> worker = fleet_.own_worker();
   if (!worker) return worker.status();
-  const size_t first = index_of_.at(jobs.front());
-  progress_(answers_.size() - open_.size(), first);
+  std::vector<int64_t> alone, beside;
+  for (int64_t job : jobs) {
+    const bool is_alone = here_.is_alone && here_.is_alone(index_of_.at(job));
+    (is_alone ? alone : beside).push_back(job);
+  }
+  if (!beside.empty()) {
+    const Result<bool> measured = measure_one_of(beside);
+    if (!measured || *measured) return measured;
+  }
+  if (alone.empty()) return false;
+  progress_(answers_.size() - open_.size(), index_of_.at(alone.front()));
   // Before the claim: who has a lease waits for no other.
-  std::unique_ptr<MachineLock> lock = here_.lock ? here_.lock(first) : nullptr;
-  const Result<std::optional<Job>> job = fleet_.queue_.claim_of(jobs, *worker, fleet_.options_.lease_seconds);
-  if (!job) return job.status();
-  if (!*job) return false;
-  const size_t index = index_of_.at((*job)->id);
-  const Result<std::optional<Measurement>> known = fleet_.queue_.finish_known(**job, *worker);
-  if (!known) return known.status();
-  if (*known) {
-    answer(index, {**known});
+  const std::unique_ptr<MachineLock> lock = here_.lock(Clock::now() + of_seconds(kLockSeconds));
+  waits_for_machine_ = lock == nullptr;
+  if (waits_for_machine_) return false;
+  return measure_one_of(alone);
+}
+
+Result<bool> Fleet::Round::measure_one_of(const std::vector<int64_t>& jobs) {
+  const int64_t worker = fleet_.worker_;
+  Result<std::optional<Job>> claimed = fleet_.queue_.claim_of(jobs, worker, fleet_.options_.lease_seconds);
+  if (!claimed) return claimed.status();
+  if (!*claimed) return false;
+  Job& job = **claimed;
+  const size_t index = index_of_.at(job.id);
+  const Result<Begun> begun = fleet_.queue_.begin(&job, worker);
+  if (!begun) return begun.status();
+  if (begun->kind != Begun::Kind::ToMeasure) {
+    if (Status looked = look_at({job.id}); !looked) return looked;
     return true;
   }
+  job.wanted.timeout = wanted_[index].timeout;  // which the measuring process has
   progress_(answers_.size() - open_.size(), index);
-  fleet_.keeper_->hold(**job, JobMeter::most_seconds((*job)->wanted));
+  fleet_.keeper_->hold(job, JobMeter::most_seconds(job.wanted));
   const auto start = Clock::now();
   Measurement measured = here_.measure(index);
   fleet_.keeper_->drop();
   const double took = std::chrono::duration<double>(Clock::now() - start).count();
-  const Result<Finished> finished = fleet_.queue_.finish(**job, *worker, took, &measured);
+  const Result<Finished> finished = fleet_.queue_.finish(job, worker, took, &measured);
   // Where the server is lost now, this compiler still has the cost.
-  const bool counts = !finished || *finished == Finished::Stored || *finished == Finished::GivenUp;
+  const bool counts = !finished || *finished == Finished::Stored || *finished == Finished::StoredForSome ||
+                      *finished == Finished::GivenUp;
   if (counts) answer(index, {std::move(measured), true, finished.is_ok()});
   if (!finished) return finished.status();
   return true;
@@ -195,9 +254,14 @@ Status Fleet::Round::wait_for_results(double most_seconds) {
 }
 
 Status Fleet::Round::go_on() {
+  const Result<bool> is_known = fleet_.queue_.renew(fleet_.asker_);
+  if (!is_known) return is_known.status();
+  if (!*is_known) {
+    if (Status put = begin(); !put) return put;
+  }
   std::vector<int64_t> jobs;
   for (const auto& [job, index] : index_of_) jobs.push_back(job);
-  const Result<std::vector<int64_t>> ended = fleet_.queue_.ended(jobs);
+  const Result<std::vector<int64_t>> ended = fleet_.queue_.ended(jobs, fleet_.asker_);
   if (!ended) return ended.status();
   if (Status looked = look_at(*ended); !looked || is_done()) return looked;
   const Result<std::optional<double>> next_end = fleet_.queue_.reap();
@@ -205,7 +269,7 @@ Status Fleet::Round::go_on() {
   std::vector<int64_t> for_here;
   if (Status sorted = sort_out(&for_here); !sorted || is_done()) return sorted;
   if (!for_here.empty()) {
-    const Result<bool> measured = measure_one_here(for_here);
+    const Result<bool> measured = measure_here(for_here);
     if (!measured || *measured) return measured.status();
   }
   progress_(answers_.size() - open_.size(), open_.front());
@@ -213,11 +277,16 @@ Status Fleet::Round::go_on() {
   constexpr double kAfter = 0.05;  // a lease has ended then
   if (*next_end) most = std::min(most, **next_end + kAfter);
   if (!missing_.empty()) most = std::min(most, 1.0);
+  if (waits_for_machine_) most = std::min(most, kAfter);
   return wait_for_results(most);
 }
 
 Fleet::Fleet(FleetOptions options, std::unique_ptr<postgres::Connection> connection)
-    : options_(std::move(options)), connection_(std::move(connection)), queue_(*connection_) {}
+    : options_(std::move(options)), connection_(std::move(connection)), queue_(*connection_) {
+  asker_.name = fmt::format("compiler {}", ::getpid());
+  asker_.host = host_name();
+  asker_.lease_seconds = options_.asker_seconds;
+}
 
 Result<std::unique_ptr<Fleet>> Fleet::open(FleetOptions options) {
   auto connection = postgres::Connection::open(options.address, options.connect_seconds);
@@ -228,14 +297,15 @@ Result<std::unique_ptr<Fleet>> Fleet::open(FleetOptions options) {
 
 Fleet::~Fleet() {
   keeper_.reset();
+  if (!connection_->is_lost()) (void)queue_.withdraw(asker_);
   if (worker_ != 0 && !connection_->is_lost()) (void)queue_.leave(worker_);
 }
 
 Result<int64_t> Fleet::own_worker() {
   if (worker_ != 0) return worker_;
   Announcement own;
-  own.name = fmt::format("compiler {}", ::getpid());
-  own.host = host_name();
+  own.name = asker_.name;
+  own.host = asker_.host;
   own.machine = options_.target.machine;
   own.build = options_.target.build;
   const Result<int64_t> id = queue_.announce(own, options_.lease_seconds);
@@ -246,7 +316,15 @@ Result<int64_t> Fleet::own_worker() {
   keeping.lease_seconds = options_.lease_seconds;
   keeper_ = std::make_unique<LeaseKeeper>(std::move(keeping));
   keeper_->set_worker(worker_);
+  keeper_->set_asker(asker_);
   return worker_;
+}
+
+Status Fleet::make_tables() {
+  queue_.forget();
+  keeper_.reset();
+  worker_ = asker_.id = 0;
+  return CostDatabase::open(options_.address).status();
 }
 
 void Fleet::warn(std::string text) {
@@ -255,36 +333,42 @@ void Fleet::warn(std::string text) {
   warnings_.push_back(std::move(text));
 }
 
-void Fleet::warn_of_others(const std::vector<KnownWorker>& workers) {
-  for (const KnownWorker& worker : workers) {
-    const Announcement& one = worker.announcement;
-    if (!worker.is_live || one.machine != options_.target.machine || one.build == options_.target.build) continue;
-    warn(fmt::format("worker `{}` at {} is not asked: it is another build, {} instead of {}", one.name, one.host,
-                     one.build, options_.target.build));
-  }
+Status Fleet::explain(int64_t id, const std::string& need, bool measures_here) {
+  if (!explained_.insert(id).second) return Status::ok();
+  const Result<std::vector<KnownWorker>> workers = queue_.workers();
+  if (!workers) return workers.status();
+  const auto offers = queue_.offers();
+  if (!offers) return offers.status();
+  const Explain explain = measures_here ? Explain::Mismatches : Explain::All;
+  for (std::string& line : why_not_asked(need, *workers, *offers, explain)) warn(std::move(line));
+  if (!measures_here && offers->empty()) warn("no worker is there");
+  return Status::ok();
 }
 
 std::vector<std::optional<FleetAnswer>> Fleet::measure(const std::vector<Wanted>& wanted, const MeasureHere& here,
                                                        const std::function<void(size_t, size_t)>& progress) {
   Round round(*this, wanted, here, progress);
   if (has_given_up_) return round.take_answers();
+  postgres::Retry retry(*connection_, {[this] { return make_tables(); }, true, options_.server_patience});
+  retry.begin();
   Status status = round.begin();
   while (!status || !round.is_done()) {
     if (!status && round.is_done()) break;
     if (status) {
       status = round.go_on();
+      if (status) retry.begin();
       continue;
     }
-    if (!connection_->is_lost()) {
-      has_given_up_ = true;
-      warn(fmt::format("the queue cannot be used: {}", status.message()));
+    has_given_up_ = !retry.prepare(status.message());
+    if (has_given_up_) {
+      // Who has the database says that it is lost.
+      if (!connection_->is_lost()) warn(fmt::format("the queue cannot be used: {}", status.message()));
       break;
     }
-    // Who has the database says that it is lost.
-    has_given_up_ = !connection_->reconnect(options_.server_patience);
-    if (has_given_up_) break;
     status = round.begin();
   }
+  // What has an answer, but waits still for others.
+  if (!connection_->is_lost()) (void)queue_.withdraw(asker_);
   return round.take_answers();
 }
 

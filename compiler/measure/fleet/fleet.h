@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fleet as a compiler sees it: candidates go into the queue (queue.h) at once, their costs come back as workers
 // measure them, in any order. Who has no worker for a candidate measures it here, as a worker would: it claims the job,
-// so that other compilers wait for the cost and do not measure it, too.
+// so that other compilers wait for the cost and do not measure it, too. It also tries what all workers have failed.
 #pragma once
 
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,14 +29,17 @@ struct FleetOptions {
   double worker_patience = 30;  ///< and for workers that did
   double tick_seconds = 5;      ///< between looks without a notification
   double lease_seconds = 15;    ///< of what is measured here
+  double asker_seconds = 60;    ///< after which nothing is measured for this compiler, if it is not heard of
   double connect_seconds = 10;
 };
 
 /// How candidates are measured in this process.
 struct MeasureHere {
   std::function<Measurement(size_t index)> measure;  ///< empty: they cannot be
-  /// Held while a candidate is measured; null where it disturbs nothing.
-  std::function<std::unique_ptr<MachineLock>(size_t index)> lock;
+  /// Whether the machine measures nothing else then; empty: none needs that.
+  std::function<bool(size_t index)> is_alone;
+  /// Returns the lock that is held then; null: another program has it still at the deadline.
+  std::function<std::unique_ptr<MachineLock>(MachineLock::Clock::time_point deadline)> lock;
 };
 
 struct FleetAnswer {
@@ -68,7 +72,10 @@ class Fleet {
 
   class Round;
   void warn(std::string text);
-  void warn_of_others(const std::vector<KnownWorker>& workers);
+  /// Says why the workers that are there do not measure what has this need, once.
+  runtime::Status explain(int64_t id, const std::string& need, bool measures_here);
+  /// Makes tables that somebody dropped.
+  runtime::Status make_tables();
   /// The id of this compiler among the workers.
   runtime::Result<int64_t> own_worker();
 
@@ -77,8 +84,10 @@ class Fleet {
   Queue queue_;
   std::unique_ptr<LeaseKeeper> keeper_;
   int64_t worker_ = 0;
+  Asker asker_;
   bool has_given_up_ = false;
   std::map<int64_t, Clock::time_point> seen_;  ///< needs that workers had, and when last
+  std::set<int64_t> explained_;                ///< needs
   std::vector<std::string> warnings_, warned_;
 };
 

@@ -40,7 +40,7 @@ JobMeter::JobMeter(JobMeterOptions options, const place::ActiveBackends& backend
 }
 
 double JobMeter::most_seconds(const Wanted& wanted) {
-  // Two tries, each of which may have to start a process.
+  // What is disturbed is measured twice, and each time a process may have to start.
   constexpr double kTries = 2;
   return kTries * (wanted.timeout.seconds() + WorkerOptions().start_seconds + 1);
 }
@@ -50,13 +50,14 @@ Measurement JobMeter::measure(const Wanted& wanted) {
     return ask_program(external->second, wanted);
   const std::string need = need_of(wanted.environment);
   if (std::find(needs_.alone.begin(), needs_.alone.end(), need) == needs_.alone.end()) {
-    Measurement failed = failed_measurement("this worker cannot measure it");
-    failed.lasting = false;
-    return failed;
+    return passing_failure("this worker cannot measure it");
   }
   Worker& worker = process_for(wanted);
-  Measurement measured = measure_well(worker, wanted.candidate);
+  const Measuring measure = [&] { return worker.measure(wanted.candidate); };
+  Measurement measured = repeats_.better_of(measure(), measure);
   measured_reference_ = worker.reference();
+  // A process that does not start gets as many tries again for the next job.
+  if (measured.failed() && !measured.lasting) processes_.pop_front();
   return measured;
 }
 
@@ -66,9 +67,7 @@ Measurement JobMeter::ask_program(External& external, const Wanted& wanted) {
   const support::FileId file = sources.add("<candidate>", wanted.candidate);
   const std::optional<sema::Model> model = sema::load_model_text(sources, file, "", diags);
   if (!model || model->placement.partitions.size() != 1) {
-    Measurement failed = failed_measurement("the text is not a model with one partition");
-    failed.lasting = false;
-    return failed;
+    return passing_failure("the text is not a model with one partition");
   }
   const double timeout = wanted.timeout.seconds();
   std::unique_ptr<CostProgram>& program = external.by_timeout[fmt::format("{}", timeout)];

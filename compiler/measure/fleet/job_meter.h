@@ -12,6 +12,7 @@
 #include "compiler/measure/cost_program.h"
 #include "compiler/measure/environments.h"
 #include "compiler/measure/fleet/queue.h"
+#include "compiler/measure/repeats.h"
 #include "compiler/measure/worker.h"
 
 namespace collage::measure::fleet {
@@ -59,6 +60,7 @@ class JobMeter {
   Needs needs_;
   std::map<std::string, External> external_;  ///< by environment
   std::list<Process> processes_;              ///< the last one used first
+  Repeats repeats_;
   Duration reference_, measured_reference_;
 };
 

@@ -30,6 +30,11 @@ void LeaseKeeper::set_worker(int64_t worker) {
   state_.worker = worker;
 }
 
+void LeaseKeeper::set_asker(const Asker& asker) {
+  const std::lock_guard lock(mutex_);
+  state_.asker = asker;
+}
+
 void LeaseKeeper::set_note(const std::string& note) {
   const std::lock_guard lock(mutex_);
   state_.note = note;
@@ -84,11 +89,13 @@ void LeaseKeeper::beat(const State& now) {
     auto opened = postgres::Connection::open(options_.address, kConnectSeconds);
     if (!opened) return;
     connection_ = std::move(*opened);
+    connection_->limit_silence(options_.lease_seconds / kBeatsInLease);
   } else if (connection_->is_lost() && !connection_->reconnect(kConnectSeconds)) {
     return;
   }
   Queue queue(*connection_);
   (void)queue.beat(now.worker, now.note);
+  if (now.asker.id != 0) (void)queue.renew(now.asker);
   if (now.held && Clock::now() < now.held->end) (void)queue.extend(now.held->job, now.worker, options_.lease_seconds);
 }
 
@@ -99,6 +106,7 @@ void LeaseKeeper::leave(const State& now) {
     if (!opened) return;
     connection_ = std::move(*opened);
   }
+  connection_->limit_silence(kConnectSeconds);
   (void)Queue(*connection_).leave(now.worker);
 }
 

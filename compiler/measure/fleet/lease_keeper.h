@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that beats for a worker while it measures, over a connection of its own: it says that the worker is there,
-// and extends the lease of its job, but no longer than the measurement may take.
+// and extends the lease of its job, but no longer than the measurement may take. A compiler that measures waits for other jobs
+// meanwhile, and is there for these, too.
 //
 //     measuring thread:   claim ── hold ──────── measures ──────── drop ── finish
 //     this thread:                  extend, beat, extend, beat, …
@@ -42,6 +43,8 @@ class LeaseKeeper {
 
   /// Beats for this worker from now on.
   void set_worker(int64_t worker);
+  /// Renews this asker, too.
+  void set_asker(const Asker& asker);
   /// What the worker says of itself.
   void set_note(const std::string& note);
   /// Extends the lease of a job from now on, for at most so long.
@@ -56,6 +59,7 @@ class LeaseKeeper {
   };
   struct State {
     int64_t worker = 0;
+    Asker asker;
     std::string note;
     std::optional<Held> held;
     bool is_ending = false;

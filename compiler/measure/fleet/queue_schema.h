@@ -6,6 +6,12 @@
 //     collage.offer(worker, need)  what it can measure
 //     collage.job(id, need, …)     candidates that have no cost yet; a row goes in the transaction that stores the cost
 //     collage.measured_by(…)       who measured what, and when: a row for each measurement
+//     collage.asker(id, …)         compilers that wait, and until when each counts as there
+//     collage.asked_for(job, asker, …)       what each waits for, and what it asks of the measurement
+//     collage.failed_by(job, host, name, …)  how often a worker failed a job, or was lost while it had its lease
+//     collage.able                 who can measure a job: workers that are there, and compilers that wait for it
+//
+// A row of a job takes those of `asked_for` and `failed_by` with it.
 #pragma once
 
 namespace collage::measure::fleet {
@@ -45,6 +51,43 @@ inline constexpr const char* kQueueTables = R"sql(
     worker text NOT NULL, host text NOT NULL, attempt integer NOT NULL, seconds double precision NOT NULL,
     ended timestamptz NOT NULL DEFAULT clock_timestamp());
   CREATE INDEX measured_by_key ON collage.measured_by(environment, candidate_digest);
+)sql";
+
+/// Since version 4. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to those who failed it less often.
+/// Jobs of version 3 wait for nobody that is known.
+inline constexpr const char* kQueueAskers = R"sql(
+  DELETE FROM collage.job;
+  ALTER TABLE collage.offer ADD COLUMN withheld boolean NOT NULL DEFAULT false;
+  CREATE TABLE collage.asker(
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL, host text NOT NULL, until timestamptz NOT NULL);
+  CREATE TABLE collage.asked_for(
+    job bigint NOT NULL REFERENCES collage.job(id) ON DELETE CASCADE,
+    asker bigint NOT NULL REFERENCES collage.asker(id) ON DELETE CASCADE,
+    timeout_ps bigint NOT NULL, repeats boolean NOT NULL, measures boolean NOT NULL,
+    PRIMARY KEY(job, asker))
+    WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+  CREATE INDEX asked_for_asker ON collage.asked_for(asker);
+  CREATE TABLE collage.failed_by(
+    job bigint NOT NULL REFERENCES collage.job(id) ON DELETE CASCADE,
+    host text NOT NULL, name text NOT NULL, failures integer NOT NULL DEFAULT 0, lost integer NOT NULL DEFAULT 0,
+    PRIMARY KEY(job, host, name));
+  CREATE VIEW collage.able AS
+    SELECT job.id AS job, worker.host, worker.name, true AS serves
+    FROM collage.job JOIN collage.offer ON offer.need = job.need JOIN collage.worker ON worker.id = offer.worker
+    WHERE NOT gone AND NOT withheld AND seen + lease_s * interval '1 second' > clock_timestamp()
+    UNION ALL
+    SELECT asked_for.job, asker.host, asker.name, false
+    FROM collage.asked_for JOIN collage.asker ON asker.id = asked_for.asker
+    WHERE measures AND until > clock_timestamp();
+  CREATE FUNCTION collage.tries(job bigint, host text, name text) RETURNS integer LANGUAGE sql STABLE AS $$
+    SELECT coalesce((SELECT failures + lost FROM collage.failed_by AS failed
+                     WHERE failed.job = $1 AND failed.host = $2 AND failed.name = $3), 0) $$;
+  CREATE FUNCTION collage.may_claim(job bigint, worker bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT NOT EXISTS (
+      SELECT FROM collage.worker AS own, collage.able
+      WHERE own.id = $2 AND able.job = $1
+      AND collage.tries($1, able.host, able.name) < collage.tries($1, own.host, own.name)) $$;
 )sql";
 
 }  // namespace collage::measure::fleet

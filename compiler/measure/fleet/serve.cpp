@@ -16,11 +16,14 @@
 namespace collage::measure::fleet {
 namespace {
 
+using postgres::Failure;
 using runtime::Result;
 using runtime::Status;
 using Time = std::chrono::steady_clock;
 
 constexpr double kFirstWait = 0.1, kLongestWait = 5;  ///< for a server that is away
+constexpr std::chrono::minutes kMostTrouble{10};      ///< of one that is there
+constexpr std::chrono::seconds kLockPatience{1};      ///< before jobs that need no lock are looked for again
 
 int64_t now_in_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -41,13 +44,24 @@ class Server {
  private:
   /// What it knows of the machine's usual speed, and this worker in the table of workers.
   Status announce();
-  /// Measures until nothing waits. True: something was measured.
-  Result<bool> measure_waiting();
-  Result<std::optional<Job>> claim(const std::vector<int64_t>& needs);
-  Status measure(const Job& job, bool is_alone);
+  /// Measures until nothing waits.
+  Status measure_waiting();
+  /// Measures one job that needs the machine alone; nothing while another program has it.
+  Status measure_alone();
+  Status measure(Job job, bool is_alone);
+  /// Ends what nobody waits for any more, of this worker's jobs or others'.
+  Status reap();
   /// Says where the machine is slower than otherwise; returns how much.
   double look_for_drift();
+  /// Says of the worker that it waits for the machine, if it does.
+  void note_wait(const std::string& holder);
+  /// A worker that waits for the machine longer than a lease does not count among those who measure, until it has it.
+  Status offer(bool has_machine);
   void exchange_reference();
+  /// Whether what failed last may succeed later.
+  bool may_pass() const;
+  /// After a failure: waits, connects again, has tables made. False: it lasts.
+  bool recovers(const Status& trouble, double* pause);
   double pause_after_failures() const;  ///< seconds
   bool waits(double seconds) const;     ///< false: it is to stop
   bool is_to_stop() const { return !waits(0); }
@@ -63,9 +77,15 @@ class Server {
   int64_t worker_ = 0;
   std::vector<int64_t> alone_, side_by_side_;  ///< ids of needs
   Duration reference_;
-  std::string note_;
+  std::string note_, wait_;
+  std::optional<double> next_lease_end_;  ///< of any worker, in seconds since `reaped_`
+  Time::time_point reaped_;
   size_t measured_ = 0;
-  int failures_ = 0;  ///< in a row, for reasons that do not last
+  int failures_ = 0;                             ///< in a row, for reasons that do not last
+  std::optional<Time::time_point> waits_since_;  ///< for the machine
+  bool is_withheld_ = false;                     ///< what it offers to measure alone
+  std::string trouble_;                          ///< with the server, which was said
+  Time::time_point trouble_since_;
 };
 
 bool Server::waits(double seconds) const {
@@ -125,9 +145,28 @@ double Server::look_for_drift() {
   return slowdown;
 }
 
-Status Server::measure(const Job& job, bool is_alone) {
-  const Result<std::optional<Measurement>> known = queue_.finish_known(job, worker_);
-  if (!known || *known) return known.status();
+void Server::note_wait(const std::string& holder) {
+  const std::string wait = holder.empty() ? "" : fmt::format("waits: {} measures on this machine", holder);
+  if (wait == wait_) return;
+  wait_ = wait;
+  if (!wait.empty()) say(wait);
+  keeper_->set_note(wait.empty() ? note_ : wait);
+}
+
+Status Server::offer(bool has_machine) {
+  if (has_machine) waits_since_.reset();
+  if (!has_machine && !waits_since_) waits_since_ = Time::now();
+  const bool is_to_withhold =
+      !has_machine && std::chrono::duration<double>(Time::now() - *waits_since_).count() > options_.lease_seconds;
+  if (is_to_withhold == is_withheld_ || (is_withheld_ && !has_machine)) return Status::ok();
+  if (Status status = queue_.withhold(worker_, alone_, is_to_withhold); !status) return status;
+  is_withheld_ = is_to_withhold;
+  return Status::ok();
+}
+
+Status Server::measure(Job job, bool is_alone) {
+  const Result<Begun> begun = queue_.begin(&job, worker_);
+  if (!begun || begun->kind != Begun::Kind::ToMeasure) return begun.status();
   const double slowdown = is_alone ? look_for_drift() : 1;
   keeper_->hold(job, JobMeter::most_seconds(job.wanted));
   const Time::time_point start = Time::now();
@@ -140,8 +179,9 @@ Status Server::measure(const Job& job, bool is_alone) {
   Result<Finished> finished = queue_.finish(job, worker_, seconds, &measured);
   const Time::time_point last =
       Time::now() + std::chrono::round<Time::duration>(std::chrono::duration<double>(options_.lease_seconds));
-  while (!finished && connection_->is_lost() && Time::now() < last && waits(kFirstWait)) {
-    if (connection_->reconnect(1)) finished = queue_.finish(job, worker_, seconds, &measured);
+  while (!finished && may_pass() && Time::now() < last && waits(kFirstWait)) {
+    if (!connection_->is_lost() || connection_->reconnect(1))
+      finished = queue_.finish(job, worker_, seconds, &measured);
   }
   if (!finished) return finished.status();
   ++measured_;
@@ -152,6 +192,7 @@ Status Server::measure(const Job& job, bool is_alone) {
       say(fmt::format("{}: {}{}", name, result,
                       measured.disturbance.empty() ? "" : ", disturbed: " + measured.disturbance));
       break;
+    case Finished::StoredForSome: say(fmt::format("{}: {}, to be tried again with more time", name, result)); break;
     case Finished::LeaseLost: say(fmt::format("{}: {}, too late: its lease had ended", name, result)); break;
     case Finished::Waits: say(fmt::format("{}: {}, to be tried again", name, result)); break;
     case Finished::GivenUp: say(fmt::format("{}: {}, given up", name, result)); break;
@@ -159,29 +200,77 @@ Status Server::measure(const Job& job, bool is_alone) {
   return Status::ok();
 }
 
-Result<bool> Server::measure_waiting() {
-  bool has_measured = false;
+Status Server::reap() {
+  const Result<std::optional<double>> next = queue_.reap();
+  if (!next) return next.status();
+  next_lease_end_ = *next;
+  reaped_ = Time::now();
+  return Status::ok();
+}
+
+Status Server::measure_waiting() {
   while (waits(pause_after_failures())) {
+    const bool is_time_to_reap = std::chrono::duration<double>(Time::now() - reaped_).count() > options_.tick_seconds;
+    if (Status status = is_time_to_reap ? reap() : Status::ok(); !status) return status;
     Result<std::optional<Job>> job = queue_.claim(side_by_side_, worker_, options_.lease_seconds);
     if (!job) return job.status();
     if (*job) {
-      if (Status status = measure(**job, false); !status) return status;
-      has_measured = true;
+      if (Status status = measure(std::move(**job), false); !status) return status;
       continue;
     }
-    const Result<bool> waits_alone = queue_.has_waiting(alone_);
+    const Result<bool> waits_alone = queue_.has_waiting(alone_, worker_);
     if (!waits_alone) return waits_alone.status();
-    if (!*waits_alone) return has_measured;
-    // Before the claim: who has a lease waits for no other.
-    const MachineLock lock(options_.lock_file, [&] { say("another program measures on this machine"); });
-    if (is_to_stop()) return has_measured;
-    job = queue_.claim(alone_, worker_, options_.lease_seconds);
-    if (!job) return job.status();
-    if (!*job) continue;
-    if (Status status = measure(**job, true); !status) return status;
-    has_measured = true;
+    if (!*waits_alone) return Status::ok();
+    if (Status status = measure_alone(); !status) return status;
   }
-  return has_measured;
+  return Status::ok();
+}
+
+Status Server::measure_alone() {
+  // Before the claim: who has a lease waits for no other.
+  LockHolder holder;
+  const std::unique_ptr<MachineLock> lock = MachineLock::try_lock(options_.lock, Time::now() + kLockPatience, &holder);
+  note_wait(lock == nullptr ? holder.text() : "");
+  if (Status status = offer(lock != nullptr); !status) return status;
+  if (lock == nullptr || is_to_stop()) return Status::ok();
+  Result<std::optional<Job>> job = queue_.claim(alone_, worker_, options_.lease_seconds);
+  if (!job || !*job) return job.status();
+  return measure(std::move(**job), true);
+}
+
+bool Server::may_pass() const {
+  const Failure failure = connection_->failure();
+  return failure != Failure::Lasting && failure != Failure::TablesGone;
+}
+
+bool Server::recovers(const Status& trouble, double* pause) {
+  const Failure failure = connection_->failure();
+  const auto wait_longer = [&] {
+    const bool goes_on = waits(*pause);
+    *pause = std::min(2 * *pause, kLongestWait);
+    return goes_on;
+  };
+  if (failure == Failure::Lasting) return false;
+  if (trouble_.empty()) trouble_since_ = Time::now();
+  if (trouble_ != trouble.message()) {
+    trouble_ = trouble.message();
+    say(fmt::format("{}: {}", failure == Failure::Lost ? "the server is away" : "tries again", trouble_));
+  }
+  if (failure != Failure::Lost) {
+    if (Time::now() - trouble_since_ > kMostTrouble) return false;
+    if (!wait_longer()) return true;
+  }
+  if (failure == Failure::TablesGone) {
+    queue_.forget();
+    worker_ = 0;
+    is_withheld_ = false;
+    (void)CostDatabase::open(options_.address);  // makes them
+  }
+  if (failure != Failure::Lost && failure != Failure::ReadOnly) return true;
+  while (!connection_->reconnect(1) && wait_longer()) {
+  }
+  if (!connection_->is_lost()) say("connected again");
+  return true;
 }
 
 Status Server::run() {
@@ -195,15 +284,19 @@ Status Server::run() {
     if (!*known) {
       if (Status status = announce(); !status) return status;
     }
-    const Result<std::optional<double>> next = queue_.reap();
-    if (!next) return next.status();
-    const Result<bool> measured = measure_waiting();
-    if (!measured) return measured.status();
+    if (Status status = reap(); !status) return status;
+    if (Status status = measure_waiting(); !status) return status;
+    note_wait("");
+    if (is_withheld_) {
+      const bool has_machine = MachineLock::try_lock(options_.lock, Time::now()) != nullptr;
+      if (Status status = offer(has_machine); !status) return status;
+    }
     const Duration found = meter_.measured_reference();
     if (found > Duration() && (reference_ == Duration() || found < reference_)) exchange_reference();
     if (is_to_stop() || options_.ends_when_empty) return Status::ok();
     constexpr double kAfter = 0.05;  // the lease has ended then
-    const double most = *next ? std::min(options_.tick_seconds, **next + kAfter) : options_.tick_seconds;
+    const double most =
+        next_lease_end_ ? std::min(options_.tick_seconds, *next_lease_end_ + kAfter) : options_.tick_seconds;
     // Notifications of other needs wake it, too; claims then find nothing.
     const auto came = connection_->wait(most, options_.stop);
     return came.status();
@@ -213,17 +306,16 @@ Status Server::run() {
     const Status status = once();
     if (status) {
       pause = kFirstWait;
+      trouble_.clear();
       if (options_.ends_when_empty) break;
       continue;
     }
-    if (!connection_->is_lost()) return status;
-    say(fmt::format("the server is away: {}", status.message()));
-    while (!connection_->reconnect(1) && waits(pause)) pause = std::min(2 * pause, kLongestWait);
+    if (!recovers(status, &pause)) return status;
     if (is_to_stop()) break;
-    say("connected again");
-    if (Status again = announce(); !again && !connection_->is_lost()) return again;
+    if (Status again = announce(); !again && !may_pass() && connection_->failure() != Failure::TablesGone) return again;
   }
   keeper_.reset();  // a beat would announce it again
+  connection_->limit_silence(kLongestWait);
   if (!connection_->is_lost()) (void)queue_.leave(worker_);
   say(fmt::format("ends after {} measurement{}", measured_, measured_ == 1 ? "" : "s"));
   return Status::ok();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of a worker: announces itself, claims jobs, measures them one after another, and waits for notifications
-// where there are none. A server that goes away is connected to again, with pauses that grow; what was measured
-// meanwhile is kept if the lease has not ended.
+// where there are none. While another program measures on the machine it holds no job, and claims those that need no
+// lock. A server that goes away is connected to again, with pauses that grow; what was measured meanwhile is kept if the
+// lease has not ended.
 #pragma once
 
 #include <functional>
@@ -19,8 +20,8 @@ struct ServeOptions {
   double lease_seconds = 15;
   double tick_seconds = 10;  ///< between looks at the queue without a notification
   bool ends_when_empty = false;
-  int stop = -1;          ///< a descriptor that can be read when it is to end; -1: none
-  std::string lock_file;  ///< held while something is measured alone (machine_lock.h); empty: none
+  int stop = -1;     ///< a descriptor that can be read when it is to end; -1: none
+  std::string lock;  ///< held while something is measured alone (machine_lock.h); empty: none
   /// Ends the program, in another thread, where it is to stop while it measures: the lease was given back.
   std::function<void()> stopped{};
   /// One line for who watches; may be empty.

@@ -33,6 +33,27 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
+/// The machines of workers, those that are there first: `Xeon` (arch=x86_64, host=lab7, name=w0), …
+std::string shown_machines(const std::vector<KnownWorker>& workers) {
+  constexpr size_t kMostShown = 5;
+  std::vector<const KnownWorker*> shown;
+  for (const bool is_live : {true, false}) {
+    for (const KnownWorker& worker : workers) {
+      const bool is_new = std::none_of(shown.begin(), shown.end(), [&](const KnownWorker* one) {
+        return one->announcement.machine == worker.announcement.machine;
+      });
+      if (worker.is_live == is_live && is_new) shown.push_back(&worker);
+    }
+  }
+  std::string list;
+  for (size_t i = 0; i < std::min(shown.size(), kMostShown); ++i) {
+    const Announcement& one = shown[i]->announcement;
+    list += fmt::format("{}`{}` (arch={}, host={}, name={}{})", i == 0 ? "" : ", ", one.processor, one.arch, one.host,
+                        one.name, shown[i]->is_live ? "" : "; not there now");
+  }
+  return shown.size() > kMostShown ? fmt::format("{} and {} more", list, shown.size() - kMostShown) : list;
+}
+
 }  // namespace
 
 Result<WorkerFilter> WorkerFilter::parse(std::string_view text) {
@@ -83,7 +104,10 @@ Result<TargetMachine> target_of(const std::vector<KnownWorker>& workers, const W
                                      other_version->announcement.host, version_in(other_version->announcement.build),
                                      version_in(build)));
   }
-  if (matching.empty()) return Status::error("no worker has announced such a machine");
+  if (matching.empty() && workers.empty())
+    return Status::error("no worker has announced itself; `collage-measure --serve` starts one");
+  if (matching.empty())
+    return Status::error("no worker has announced such a machine; announced: " + shown_machines(workers));
   const auto is_live = [](const KnownWorker* worker) { return worker->is_live; };
   if (std::any_of(matching.begin(), matching.end(), is_live)) std::erase_if(matching, std::not_fn(is_live));
   std::map<std::string, const KnownWorker*> machines;  // the latest worker of each

@@ -2,6 +2,11 @@
 // A connection to a PostgreSQL server: the door to libpq. Statements have parameters `$1`, `$2`, …; numbers and texts go
 // as text. A server that is lost fails the statement and every later one until `reconnect`. Names without a schema are those
 // of the schema `collage`, once it exists.
+//
+// No call waits without limit. A server that does not take or send a byte for half a minute in the middle of a statement is
+// lost; `tcp_user_timeout` of the address, in milliseconds, is another limit, 0 is none. A lock that others hold fails a
+// statement after two thirds of that (Failure::Busy), and the server ends transactions in which a program does nothing for
+// twice that, so that one that was stopped holds no locks.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/measure/postgres/failure.h"
 #include "runtime/core/status.h"
 
 namespace collage::measure::postgres {
@@ -61,7 +67,7 @@ class Connection {
   /// Runs statements without parameters and results.
   virtual runtime::Status execute_script(const std::string& statements) = 0;
   /// Runs `body` in one transaction: commits where it returns ok, rolls back otherwise. It runs again, a few times, where
-  /// the server asks for that (a serialisation failure or a deadlock).
+  /// it conflicts with another one (Failure::Conflict).
   virtual runtime::Status in_transaction(const std::function<runtime::Status()>& body) = 0;
 
   /// Listens on a channel, also after `reconnect`.
@@ -72,6 +78,14 @@ class Connection {
 
   /// True after the server went away.
   virtual bool is_lost() const = 0;
+  /// What the last failure asks for.
+  virtual Failure failure() const = 0;
+  /// How many seconds to wait for what may pass: `connect_timeout` of the address, or `usual` ones.
+  virtual double patience(double usual = 10) const = 0;
+  /// After how many seconds of silence in a statement it is lost.
+  virtual double silence() const = 0;
+  /// Makes that less, if it is more.
+  virtual void limit_silence(double seconds) = 0;
   /// Connects again to the same address: tries for at most so long, or as long as `connect_timeout` of it says.
   virtual runtime::Status reconnect(double seconds = 10) = 0;
 };

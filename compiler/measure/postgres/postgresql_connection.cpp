@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <thread>
 #include <utility>
@@ -59,11 +60,63 @@ std::string one_line(std::string_view message) {
   return line;
 }
 
+/// Why a connection could not be made.
+struct Refusal {
+  std::string message;
+  std::string state;  ///< SQLSTATE; empty: no server said it
+};
+
+/// Takes apart what libpq says where it is asked for everything:
+///
+///     … failed: FATAL:  57P03: the database system is starting up    =>    … failed: FATAL:  the database system is starting up
+///     LOCATION:  ProcessStartupPacket, postmaster.c:2319
+Refusal refusal_of(std::string_view message) {
+  Refusal made;
+  std::string kept;
+  while (!message.empty()) {
+    std::string one(message.substr(0, message.find('\n')));
+    message.remove_prefix(std::min(message.size(), one.size() + 1));
+    if (const size_t file = one.rfind(".c:"); !made.state.empty() && file != std::string::npos &&
+                                              one.find_first_not_of("0123456789", file + 3) == std::string::npos)
+      continue;
+    constexpr size_t kGap = 2, kState = 5;
+    for (size_t at = one.find(":  "); at != std::string::npos; at = one.find(":  ", at + 1)) {
+      const std::string state = one.substr(at + 1 + kGap, kState);
+      const bool is_state = state.size() == kState &&
+                            state.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos &&
+                            one.compare(at + 1 + kGap + kState, 2, ": ") == 0;
+      if (!is_state) continue;
+      made.state = state;
+      one.erase(at + 1 + kGap, kState + 2);
+      break;
+    }
+    kept += one + "\n";
+  }
+  made.message = one_line(kept);
+  return made;
+}
+
 /// The parts of an address, and what they leave open.
 struct Parts {
   std::vector<std::pair<std::string, std::string>> list;
-  double seconds = 0;  ///< `connect_timeout`; 0: the address has none
+  double seconds = 0;      ///< `connect_timeout`; 0: the address has none
+  int64_t silence_ms = 0;  ///< the most in a statement; 0: any
 };
+
+int64_t number_in(const std::string& text) {
+  int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return std::max<int64_t>(number, 0);
+}
+
+/// What the server gives up after: locks before the client takes the silence for a loss, and transactions without statements.
+std::string limits_of_server(int64_t silence_ms) {
+  if (silence_ms == 0) return "";
+  constexpr int64_t kMost = 1'000'000'000;  // PostgreSQL's is about twice that
+  const int64_t locks = std::clamp<int64_t>(silence_ms * 2 / 3, 1, kMost), idle = std::min(silence_ms * 2, kMost);
+  return "-clock_timeout=" + std::to_string(locks) + " -cidle_in_transaction_session_timeout=" + std::to_string(idle) +
+         " ";
+}
 
 Result<Parts> parts_of(const std::string& address) {
   const size_t at = address.find('@');
@@ -92,11 +145,12 @@ Result<Parts> parts_of(const std::string& address) {
     if (option->val != nullptr) parts[option->keyword] = option->val;
   }
   parts["client_encoding"] = "UTF8";
-  // What the address says comes later, and counts.
-  parts["options"] = "-csearch_path=collage,public " + parts["options"];
   Parts made;
+  made.silence_ms = number_in(parts["tcp_user_timeout"]);
+  // What the address says comes later, and counts.
+  parts["options"] = "-csearch_path=collage,public " + limits_of_server(made.silence_ms) + parts["options"];
   if (const auto timeout = parts.find("connect_timeout"); timeout != parts.end()) {
-    std::from_chars(timeout->second.data(), timeout->second.data() + timeout->second.size(), made.seconds);
+    made.seconds = static_cast<double>(number_in(timeout->second));
     parts.erase(timeout);
   }
   made.list.assign(parts.begin(), parts.end());
@@ -115,36 +169,41 @@ struct Keywords {
   std::vector<const char*> names, values;
 };
 
-/// Tries once.
-Result<Handle> connect_once(const Parts& parts, const Deadline& deadline) {
+/// Tries once; `*state`: what the server says if it refuses.
+Result<Handle> connect_once(const Parts& parts, const Deadline& deadline, std::string* state) {
+  state->clear();
   const Keywords keywords(parts);
   Handle connection(PQconnectStartParams(keywords.names.data(), keywords.values.data(), 0));
   if (connection == nullptr) return Status::error("no memory for a connection");
   PQsetNoticeProcessor(
       connection.get(), [](void*, const char*) {}, nullptr);
-  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
-  while (PQstatus(connection.get()) != CONNECTION_BAD && state != PGRES_POLLING_OK && state != PGRES_POLLING_FAILED) {
-    pollfd waits{PQsocket(connection.get()), static_cast<short>(state == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0};
-    if (const int ready = ::poll(&waits, 1, deadline.milliseconds()); ready == 0)
-      return Status::error("the server does not answer");
-    state = PQconnectPoll(connection.get());
+  (void)PQsetErrorVerbosity(connection.get(), PQERRORS_VERBOSE);
+  PostgresPollingStatusType step = PGRES_POLLING_WRITING;
+  while (PQstatus(connection.get()) != CONNECTION_BAD && step != PGRES_POLLING_OK && step != PGRES_POLLING_FAILED) {
+    pollfd waits{PQsocket(connection.get()), static_cast<short>(step == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0};
+    const int ready = ::poll(&waits, 1, deadline.milliseconds());
+    if (ready == 0) return Status::error("the server does not answer");
+    if (ready > 0) step = PQconnectPoll(connection.get());
   }
-  if (PQstatus(connection.get()) != CONNECTION_OK) return Status::error(one_line(PQerrorMessage(connection.get())));
+  if (PQstatus(connection.get()) != CONNECTION_OK) {
+    Refusal refusal = refusal_of(PQerrorMessage(connection.get()));
+    *state = refusal.state;
+    return Status::error(refusal.message);
+  }
+  (void)PQsetErrorVerbosity(connection.get(), PQERRORS_DEFAULT);
+  if (PQsetnonblocking(connection.get(), 1) != 0) return Status::error(one_line(PQerrorMessage(connection.get())));
   return connection;
 }
 
-/// Whether there is a server that starts or ends just now.
-bool is_between_starts(const Parts& parts) {
-  const Keywords keywords(parts);
-  return PQpingParams(keywords.names.data(), keywords.values.data(), 0) == PQPING_REJECT;
-}
-
-/// Tries again until the deadline where the server is about to start; `patient`: also where there is none.
+/// Tries again until the deadline where the server starts or ends just now, or has too many connections; `patient`: also where
+/// there is none.
 Result<Handle> connect(const Parts& parts, const Deadline& deadline, bool patient) {
   std::chrono::milliseconds pause = kFirstPause;
   while (true) {
-    Result<Handle> made = connect_once(parts, deadline);
-    if (made || deadline.is_over() || (!patient && !is_between_starts(parts))) return made;
+    std::string state;
+    Result<Handle> made = connect_once(parts, deadline, &state);
+    const bool may_pass = patient || (!state.empty() && failure_of(state) != Failure::Lasting);
+    if (made || deadline.is_over() || !may_pass) return made;
     std::this_thread::sleep_for(std::min(pause, std::chrono::milliseconds(deadline.milliseconds())));
     pause = std::min(2 * pause, kLongestPause);
   }
@@ -223,39 +282,41 @@ class PostgresConnection : public Connection {
 
   Result<std::unique_ptr<Rows>> execute(std::string_view statement,
                                         std::initializer_list<Parameter> parameters) override {
+    failure_ = Failure::Lasting;
     const Bound bound(parameters);
     if (bound.has_zeros()) return Status::error("a text holds a byte that is zero");
     if (is_lost()) return lost();
     auto known = prepared_.find(statement);
     if (known == prepared_.end()) {
       const std::string name = "s" + std::to_string(prepared_.size());
-      const ResultHandle result(
-          PQprepare(connection_.get(), name.c_str(), std::string(statement).c_str(), bound.size(), nullptr));
-      if (Status status = checked(result.get()); !status) return status;
+      const Result<ResultHandle> prepared = answer_to(
+          PQsendPrepare(connection_.get(), name.c_str(), std::string(statement).c_str(), bound.size(), nullptr));
+      if (!prepared) return prepared.status();
       known = prepared_.emplace(statement, name).first;
     }
-    ResultHandle result(
-        PQexecPrepared(connection_.get(), known->second.c_str(), bound.size(), bound.values(), nullptr, nullptr, 0));
-    if (Status status = checked(result.get()); !status) return status;
-    return std::unique_ptr<Rows>(std::make_unique<PostgresRows>(std::move(result)));
+    Result<ResultHandle> result = answer_to(PQsendQueryPrepared(connection_.get(), known->second.c_str(), bound.size(),
+                                                                bound.values(), nullptr, nullptr, 0));
+    if (!result) return result.status();
+    return std::unique_ptr<Rows>(std::make_unique<PostgresRows>(std::move(*result)));
   }
 
   Status execute_script(const std::string& statements) override {
     if (is_lost()) return lost();
-    const ResultHandle result(PQexec(connection_.get(), statements.c_str()));
-    return checked(result.get());
+    return answer_to(PQsendQuery(connection_.get(), statements.c_str())).status();
   }
 
   Status in_transaction(const std::function<Status()>& body) override {
     for (int tries = 1;; ++tries) {
       if (Status status = execute_script("BEGIN ISOLATION LEVEL READ COMMITTED"); !status) return status;
-      state_.clear();
+      failure_ = Failure::Lasting;
       Status status = body();
       if (status) status = commit();
       if (status) return status;
-      const bool is_asked_for = state_ == "40001" || state_ == "40P01";
+      const Failure why = failure_;
       if (!is_lost() && PQtransactionStatus(connection_.get()) != PQTRANS_IDLE) (void)execute_script("ROLLBACK");
-      if (!is_asked_for || tries == kMostTries || is_lost()) return status;
+      failure_ = why;
+      if (why != Failure::Conflict || tries == kMostTries || is_lost()) return status;
+      std::this_thread::sleep_for(kFirstPause * tries);
     }
   }
 
@@ -282,12 +343,23 @@ class PostgresConnection : public Connection {
   }
 
   bool is_lost() const override { return is_lost_ || PQstatus(connection_.get()) == CONNECTION_BAD; }
+  Failure failure() const override { return is_lost() ? Failure::Lost : failure_; }
+  double silence() const override {
+    return parts_.silence_ms > 0 ? static_cast<double>(parts_.silence_ms) / 1000
+                                 : std::numeric_limits<double>::infinity();
+  }
+  void limit_silence(double seconds) override {
+    const auto most = static_cast<int64_t>(std::clamp(seconds, 0.001, 1e6) * 1000);
+    parts_.silence_ms = parts_.silence_ms == 0 ? most : std::min(parts_.silence_ms, most);
+  }
+  double patience(double usual) const override { return parts_.seconds > 0 ? parts_.seconds : usual; }
 
   Status reconnect(double seconds) override {
     prepared_.clear();
     is_lost_ = true;  // also where this fails
-    auto made = connect(parts_, Deadline(parts_.seconds > 0 ? parts_.seconds : seconds), true);
+    auto made = connect(parts_, Deadline(patience(seconds)), true);
     if (!made) return Status::error(why_lost_ = made.message());
+    failure_ = Failure::Lasting;
     connection_ = std::move(*made);
     is_lost_ = false;
     why_lost_.clear();
@@ -305,6 +377,45 @@ class PostgresConnection : public Connection {
     return Status::error(why_lost_.empty() ? "the connection to the server is lost" : why_lost_);
   }
 
+  /// Gets a statement to the server, and its last result, or the first that is an error. The server is lost where nothing comes
+  /// and goes for too long.
+  Result<ResultHandle> answer_to(int is_sent) {
+    failure_ = Failure::Lasting;
+    if (is_sent == 0) return lost();
+    ResultHandle last;
+    while (true) {
+      if (Status status = await_result(); !status) return status;
+      ResultHandle next(PQgetResult(connection_.get()));
+      if (next == nullptr) break;
+      if (last == nullptr || !is_error(last.get())) last = std::move(next);
+    }
+    if (Status status = checked(last.get()); !status) return status;
+    return last;
+  }
+
+  /// Until PQgetResult does not wait.
+  Status await_result() {
+    while (true) {
+      const int unsent = PQflush(connection_.get());
+      if (unsent < 0 || (unsent == 0 && PQisBusy(connection_.get()) == 0)) return Status::ok();
+      pollfd moves{PQsocket(connection_.get()), static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN), 0};
+      const int ready = ::poll(&moves, 1, parts_.silence_ms == 0 ? -1 : clamped_ms(parts_.silence_ms));
+      if (ready == 0) {
+        // Without its end the server would keep the transaction.
+        connection_.reset();
+        why_lost_ = "the server has not answered for " + std::to_string((parts_.silence_ms + 999) / 1000) + " s";
+        return lost();
+      }
+      // A failure is one of the result, too.
+      if (ready > 0 && (moves.revents & ~POLLOUT) != 0 && PQconsumeInput(connection_.get()) == 0) return Status::ok();
+    }
+  }
+
+  static int clamped_ms(int64_t milliseconds) { return static_cast<int>(std::min<int64_t>(milliseconds, INT32_MAX)); }
+  static bool is_error(const PGresult* result) {
+    return PQresultStatus(result) == PGRES_FATAL_ERROR || PQresultStatus(result) == PGRES_BAD_RESPONSE;
+  }
+
   Status checked(const PGresult* result) {
     switch (PQresultStatus(result)) {
       case PGRES_COMMAND_OK:
@@ -314,19 +425,18 @@ class PostgresConnection : public Connection {
     }
     const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    state_ = state == nullptr ? "" : state;
-    // The server ends the connection after these: an administrator or a crash stops it. What has no state is not from the
-    // server: libpq cannot reach it, though PQstatus may not say so before the next statement.
-    if (state_.starts_with("57P")) why_lost_ = message == nullptr ? "" : message;
-    if (state_.empty() || state_.starts_with("57P") || PQstatus(connection_.get()) == CONNECTION_BAD) return lost();
+    // What has no state is not from the server: libpq cannot reach it, though PQstatus may not say so before the next statement.
+    failure_ = failure_of(state == nullptr ? "" : state);
+    if (failure_ == Failure::Lost && state != nullptr) why_lost_ = message == nullptr ? "" : message;
+    if (failure_ == Failure::Lost || PQstatus(connection_.get()) == CONNECTION_BAD) return lost();
     return Status::error(one_line(message == nullptr ? PQerrorMessage(connection_.get()) : message));
   }
 
   Status commit() {
     if (is_lost()) return lost();
-    const ResultHandle result(PQexec(connection_.get(), "COMMIT"));
-    if (Status status = checked(result.get()); !status) return status;
-    if (std::string_view(PQcmdStatus(result.get())) == "COMMIT") return Status::ok();
+    const Result<ResultHandle> result = answer_to(PQsendQuery(connection_.get(), "COMMIT"));
+    if (!result) return result.status();
+    if (std::string_view(PQcmdStatus(result->get())) == "COMMIT") return Status::ok();
     return Status::error("the server rolled the transaction back");
   }
 
@@ -343,7 +453,7 @@ class PostgresConnection : public Connection {
   Handle connection_;
   std::map<std::string, std::string, std::less<>> prepared_;  ///< statement -> its name
   std::vector<std::string> channels_;
-  std::string state_;  ///< SQLSTATE of the last statement that failed
+  Failure failure_ = Failure::Lasting;
   bool is_lost_ = false;
   std::string why_lost_;
 };

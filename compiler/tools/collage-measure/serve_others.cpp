@@ -116,7 +116,7 @@ int serve_others(const MeasureOptions& options) {
   serving.lease_seconds = options.lease;
   serving.ends_when_empty = options.once;
   serving.stop = stop_descriptor();
-  serving.lock_file = measure::machine_lock_file();
+  serving.lock = measure::machine_lock_name();
   // Measuring processes end with this one.
   serving.stopped = [] { ::_exit(kSuccess); };
   std::mutex printing;

@@ -6,10 +6,10 @@
 Afterwards the database is sound, all of its rows count, nothing waits for a lock or goes on measuring, and two compilations in a
 row give one plan. COLLAGE_KILLS sets how often that is tried, COLLAGE_KILLS_SEED which moments and victims.
 """
-import fcntl
 import os
 import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +20,8 @@ kills = int(os.environ.get("COLLAGE_KILLS", "4"))
 seed = int(os.environ.get("COLLAGE_KILLS_SEED", "1"))
 chance = random.Random(seed)
 database = os.path.join(folder, "costs.sqlite")
+# One lock of measuring for the two of them alone.
+lock = os.environ["COLLAGE_MACHINE_LOCK"] = f"collage.test.kills.{os.getpid()}"
 PATIENCE = 120  # seconds: whoever takes longer hangs
 
 
@@ -78,18 +80,16 @@ def check_database():
 
 
 def check_lock():
-    if not os.path.exists(database + ".lock"):
-        return
-    with open(database + ".lock") as lock:
+    with socket.socket(socket.AF_UNIX) as holder:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            holder.bind("\0" + lock)
+        except OSError:
             fail("the lock is still held")
 
 
 killed = {"compiler": 0, "measuring process": 0}
 for number in range(kills):
-    for ending in ("", "-wal", "-shm", ".lock"):
+    for ending in ("", "-wal", "-shm"):
         if os.path.exists(database + ending):
             os.remove(database + ending)
     running = [subprocess.Popen(command(plan), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for plan in ("one", "two")]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server that is lost in the middle of a compilation: lost_server.py COLLAGEC MODEL RULES FOLDER
 
-The cost program of the rules is replaced by one that ends the server when it is asked the first time."""
+The cost program of the rules is replaced by one that ends the server when it is asked the first time, or stops its processes: then no
+connection is cut, and nothing answers."""
 import os
 import subprocess
 import sys
@@ -15,9 +16,13 @@ import json, os, signal, sys, time
 for line in sys.stdin:
     request = json.loads(line)
     if os.path.exists("server"):
-        os.kill(int(open("server").read()), signal.SIGQUIT)
+        how, process = open("server").read().split()
         os.remove("server")
-        while os.path.exists(os.environ["SOCKET"]):
+        os.kill(int(process), signal.SIGQUIT if how == "ends" else signal.SIGSTOP)
+        if how == "hangs":
+            for child in open(f"/proc/{process}/task/{process}/children").read().split():
+                os.kill(int(child), signal.SIGSTOP)
+        while how == "ends" and os.path.exists(os.environ["SOCKET"]):
             time.sleep(0.05)
     print(json.dumps({"id": request["id"], "cost": 2 * len(request["operators"]), "unit": "us"}), flush=True)
 """
@@ -41,15 +46,15 @@ with Cluster() as cluster:
     cluster.run("CREATE DATABASE costs")
     print("== undisturbed", flush=True)
     compile_model("", "undisturbed.plan")
-    for more in [], ["--cost-db-lost", path("instead.sqlite")]:
-        print("== lost", flush=True)
+    for how, more in ("ends", []), ("ends", ["--cost-db-lost", path("instead.sqlite")]), ("hangs", []):
+        print(f"== {how}", flush=True)
         if cluster.server is None:
             cluster.start()
         cluster.run("DROP DATABASE costs")
         cluster.run("CREATE DATABASE costs")
         with open(path("server"), "w") as file:
-            file.write(str(cluster.server.pid))
-        compile_model(cluster.address("costs", more="&connect_timeout=1"), "lost.plan", *more)
+            file.write(f"{how} {cluster.server.pid}")
+        compile_model(cluster.address("costs", more="&connect_timeout=1&tcp_user_timeout=1000"), "lost.plan", *more)
         cluster.stop()
         same = open(path("undisturbed.plan")).read() == open(path("lost.plan")).read()
         print("the same plan" if same else "another plan", flush=True)

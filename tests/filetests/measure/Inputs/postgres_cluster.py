@@ -56,9 +56,19 @@ class Cluster:
                 raise RuntimeError(open(os.path.join(self.folder, "log")).read())
             time.sleep(0.05)
 
+    def processes(self):
+        """The first process of the server, and those that it started."""
+        with open(f"/proc/{self.server.pid}/task/{self.server.pid}/children") as file:
+            return [self.server.pid] + [int(word) for word in file.read().split()]
+
     def stop(self):
-        """As a crash does."""
+        """As a crash does, also if its processes were stopped."""
         if self.server is not None:
+            for process in reversed(self.processes()):
+                try:
+                    os.kill(process, signal.SIGCONT)
+                except ProcessLookupError:
+                    pass  # it has ended
             self.server.send_signal(signal.SIGQUIT)
             self.server.wait()
             self.server = None

@@ -11,7 +11,6 @@
 
 #include "compiler/measure/cost_migrations.h"
 #include "compiler/measure/fallback_costs.h"
-#include "compiler/measure/machine_lock.h"
 #include "tests/unit/compiler/measure/postgres_cluster.h"
 
 namespace collage::measure {
@@ -645,7 +644,6 @@ TEST_F(Server, AfterALossAnotherDatabaseIsUsed) {
     auto server = CostDatabase::open(hurried);
     ASSERT_TRUE(server) << server.message();
     FallbackCosts costs(std::move(*server), fallback);
-    EXPECT_EQ(costs.lock_file(), machine_lock_file());
     EXPECT_EQ(costs.store("here", "a", measured(100)), measured(100));
     EXPECT_EQ(costs.take_lost(), "");
     cluster().stop();
@@ -663,6 +661,84 @@ TEST_F(Server, AfterALossAnotherDatabaseIsUsed) {
   ASSERT_TRUE(kept) << kept.message();
   EXPECT_EQ((*kept)->find("here", "b"), measured(200));
   fs::remove(file);
+}
+
+TEST_F(Server, OneThatHangsIsLost) {
+  const std::string hurried = address_ + "&connect_timeout=1&tcp_user_timeout=700";
+  auto server = CostDatabase::open(hurried);
+  ASSERT_TRUE(server) << server.message();
+  FallbackCosts costs(std::move(*server), ":memory:");
+  EXPECT_EQ(costs.store("here", "a", measured(100)), measured(100));
+  cluster().pause();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(costs.store("here", "b", measured(200)), measured(200));
+  EXPECT_TRUE(costs.is_lost());
+  EXPECT_EQ(costs.take_lost(), "the server does not answer");
+  EXPECT_EQ(costs.find("here", "b"), measured(200));
+  EXPECT_FALSE(CostDatabase::open(hurried));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  cluster().go_on();
+}
+
+TEST_F(Server, ATableThatOthersLockIsWaitedFor) {
+  auto database = CostDatabase::open(address_ + "&tcp_user_timeout=600");
+  ASSERT_TRUE(database) << database.message();
+  auto other = postgres::Connection::open(address_);
+  ASSERT_TRUE(other) << other.message();
+  ASSERT_TRUE((*other)->execute_script("BEGIN; LOCK TABLE collage.measurement"));
+  std::thread unlocks([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    EXPECT_TRUE((*other)->execute_script("COMMIT"));
+  });
+  EXPECT_EQ((*database)->store("here", "a", measured(100)), measured(100));
+  unlocks.join();
+  EXPECT_EQ((*database)->take_unkept(), "");
+  EXPECT_FALSE((*database)->is_lost());
+  EXPECT_EQ((*database)->find("here", "a"), measured(100));
+}
+
+TEST_F(Server, TablesThatWereDroppedAreMadeAgain) {
+  auto database = CostDatabase::open(address_);
+  ASSERT_TRUE(database) << database.message();
+  EXPECT_EQ((*database)->store("here", "a", measured(100)), measured(100));
+  ASSERT_EQ(PostgresCluster::run(address_, "DROP SCHEMA collage CASCADE"), "");
+  EXPECT_FALSE((*database)->find("here", "a"));
+  EXPECT_EQ((*database)->store("here", "b", measured(200)), measured(200));
+  EXPECT_EQ((*database)->take_unkept(), "");
+  EXPECT_EQ((*database)->find("here", "b"), measured(200));
+  // Another program makes them: its environment gets the number that this one's had.
+  ASSERT_EQ(PostgresCluster::run(address_, "DROP SCHEMA collage CASCADE"), "");
+  auto other = CostDatabase::open(address_);
+  ASSERT_TRUE(other) << other.message();
+  EXPECT_EQ((*other)->store("there", "c", measured(300)), measured(300));
+  EXPECT_EQ((*database)->store("here", "d", measured(400)), measured(400));
+  EXPECT_EQ((*other)->find("here", "d"), measured(400));
+  EXPECT_FALSE((*other)->find("there", "d"));
+  EXPECT_EQ((*database)->take_unkept(), "");
+}
+
+TEST_F(Server, WhoMeasuredGoesWithTheCost) {
+  auto database = CostDatabase::open(address_);
+  ASSERT_TRUE(database) << database.message();
+  ASSERT_TRUE((*database)->write({{"here", "a", measured(1)}, {"here", "b", measured(2)}}));
+  // Each was measured twice; of a third one the cost was removed by an older version.
+  ASSERT_EQ(PostgresCluster::run(
+                address_,
+                "INSERT INTO collage.measured_by(environment, candidate_digest, worker, host, attempt, seconds) "
+                "SELECT environment, collage.text_digest(candidate), candidate, 'host', n, 1 FROM collage.measurement, "
+                "generate_series(1, 2) AS n "
+                "UNION ALL SELECT 1, collage.text_digest('c'), 'c', 'host', 1, 1"),
+            "");
+  const auto removed = (*database)->remove_if([](const CostRow& row) { return row.candidate == "a"; });
+  ASSERT_TRUE(removed) << removed.message();
+  EXPECT_EQ(*removed, 1u);
+  auto server = postgres::Connection::open(address_);
+  ASSERT_TRUE(server) << server.message();
+  const auto left = (*server)->execute("SELECT DISTINCT worker, count(*) FROM collage.measured_by GROUP BY worker");
+  ASSERT_TRUE(left) << left.message();
+  ASSERT_EQ((*left)->size(), 1u);
+  EXPECT_EQ((*left)->text(0, 0), "b");
+  EXPECT_EQ((*left)->number(0, 1), 2);
 }
 
 TEST(Address, ShowsNoPassword) {

@@ -12,7 +12,7 @@ namespace {
 /// A server that is lost with its n-th question.
 class Failing : public CostDatabase {
  public:
-  explicit Failing(int questions) : CostDatabase("lock"), questions_(questions) {}
+  explicit Failing(int questions) : questions_(questions) {}
 
   bool is_lost() const override { return questions_ <= 0; }
   std::string take_lost() override { return is_lost() && !std::exchange(is_told_, true) ? "it is gone" : ""; }

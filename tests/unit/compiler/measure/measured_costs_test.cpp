@@ -163,6 +163,16 @@ TEST(Environment, NamesTheLibrariesThatAreLoaded) {
   EXPECT_EQ(runtime::library_version("absent"), "");
 }
 
+TEST(MeasuredCosts, WhatIsKnownOfThisMachineIsNotFoundOutAgain) {
+  MeasuredCostsOptions options;
+  options.worker.program = "/bin/false";
+  options.here = TargetMachine{"cpu here", "collage 1"};
+  options.target = options.here;
+  EXPECT_TRUE(MeasuredCosts(options, {}).is_for_here());
+  options.target->build = "collage 2";
+  EXPECT_FALSE(MeasuredCosts(options, {}).is_for_here());
+}
+
 TEST(MeasuredCosts, EqualCandidatesAreOneMeasurement) {
   ir::Graph graph = graph_of(kPorts, kTwoLayers);
   std::vector<ir::Partition> candidates = {partition_of(graph, {"a"}), partition_of(graph, {"c"}),
@@ -250,21 +260,22 @@ TEST(MeasuredCosts, WaitsForAnotherCompilerAndTakesItsCosts) {
   std::string path = testing::TempDir() + "collage_lock_" + std::to_string(::getpid()) + ".sqlite";
   auto first = CostDatabase::open(path), second = CostDatabase::open(path);
   ASSERT_TRUE(first && second);
-  ASSERT_EQ((*second)->lock_file(), path + ".lock");
   auto options = [](CostDatabase* database) {
     MeasuredCostsOptions made = with_dead_worker(database);
     made.worker.program = "/bin/sh";
     made.worker.arguments = {"-c", "printf '\\0\\0\\0\\0\\15\\0\\0\\0ok 7000 1 1 2' >&3; exec sleep 60"};
     return made;
   };
-  std::optional<MachineLock> other(std::in_place, path + ".lock", nullptr);
+  const std::string lock = "collage.test." + std::to_string(::getpid());
+  std::optional<MachineLock> other(std::in_place, lock, nullptr);
   ASSERT_TRUE(other->is_held());
   // While this one waits the other one measures and lets go.
   MeasuredCostsOptions waits = options(second->get());
-  waits.lock_file = (*second)->lock_file();
+  waits.lock = lock;
   int waited = 0;
-  waits.waiting = [&] {
+  waits.waiting = [&](const LockHolder& holder, double) {
     ++waited;
+    EXPECT_EQ(holder.process, ::getpid());
     MeasuredCosts(options(first->get()), {}).measure(graph, {partition_of(graph, {"a"})});
     other.reset();
   };
@@ -275,10 +286,8 @@ TEST(MeasuredCosts, WaitsForAnotherCompilerAndTakesItsCosts) {
   EXPECT_EQ(costs.stats().from_cache, 1u);
   // Nothing is left held, nor by the measuring process.
   EXPECT_TRUE(costs.measure(graph, {partition_of(graph, {"b"})})[0].cost);
-  bool is_free = true;
-  MachineLock(path + ".lock", [&] { is_free = false; });
-  EXPECT_TRUE(is_free);
-  for (const char* end : {"", ".lock", "-wal", "-shm"}) ::unlink((path + end).c_str());
+  EXPECT_NE(MachineLock::try_lock(lock, MachineLock::Clock::now()), nullptr);
+  for (const char* end : {"", "-wal", "-shm"}) ::unlink((path + end).c_str());
 }
 
 TEST(MeasuredCosts, MoreTimeMayEndWell) {

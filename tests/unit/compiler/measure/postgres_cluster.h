@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,9 +45,14 @@ class PostgresCluster {
     return done ? "" : done.message();
   }
 
+  /// Stops all of its processes where they are: the server answers no more, and no connection is cut.
+  void pause() { signal_all(SIGSTOP); }
+  void go_on() { signal_all(SIGCONT); }
+
   /// Ends the server as a crash would.
   void stop() {
     if (process_ <= 0) return;
+    go_on();
     ::kill(process_, SIGQUIT);
     ::waitpid(process_, nullptr, 0);
     process_ = -1;
@@ -131,6 +137,14 @@ class PostgresCluster {
       if (fs::exists(fs::path(folder) / "initdb", error) && fs::exists(fs::path(folder) / "postgres", error))
         programs_ = folder;
     }
+  }
+
+  void signal_all(int signal) {
+    if (process_ <= 0) return;
+    // The first one first, so that it starts no other.
+    ::kill(process_, signal);
+    std::ifstream file("/proc/" + std::to_string(process_) + "/task/" + std::to_string(process_) + "/children");
+    for (pid_t child = 0; file >> child;) ::kill(child, signal);
   }
 
   /// PostgreSQL refuses to run as root.

@@ -27,6 +27,7 @@ class FleetServer : public testing::Test {
     connection_ = connect();
     ASSERT_TRUE(connection_);
     queue_ = std::make_unique<Queue>(*connection_);
+    asker_ = asker("compiler");
   }
 
   std::unique_ptr<postgres::Connection> connect() const {
@@ -46,6 +47,14 @@ class FleetServer : public testing::Test {
     return {"cpu A features b\ncollage 1 program 0 llvm 19\nthreads 1\nhost", candidate, Duration::seconds(timeout)};
   }
 
+  static Asker asker(const std::string& name, double lease = 60) {
+    Asker made;
+    made.name = name;
+    made.host = "here";
+    made.lease_seconds = lease;
+    return made;
+  }
+
   /// A worker that can measure these.
   int64_t announce(Queue& queue, const std::string& name, const Wanted& one) {
     Announcement worker;
@@ -61,6 +70,7 @@ class FleetServer : public testing::Test {
   std::unique_ptr<CostDatabase> database_;
   std::unique_ptr<postgres::Connection> connection_;
   std::unique_ptr<Queue> queue_;
+  Asker asker_;  ///< who puts in these tests
 };
 
 inline Measurement measured_as(int64_t picoseconds) {

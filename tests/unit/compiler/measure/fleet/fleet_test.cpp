@@ -12,6 +12,7 @@
 
 #include "compiler/measure/environment.h"
 #include "compiler/measure/fleet/serve.h"
+#include "compiler/measure/machine_lock.h"
 #include "compiler/measure/measured_costs.h"
 #include "compiler/measure/reference_kernel.h"
 #include "compiler/sema/build_graph.h"
@@ -72,12 +73,15 @@ class FleetOfWorkers : public FleetServer {
     for (int end : ends_) ::close(end);
   }
 
-  void start_worker(const std::string& name, const std::string& pause = "0.01", double lease = 15) {
+  /// `pause` before each answer; empty: its measuring process is dead. What `backends` name outlives it.
+  void start_worker(const std::string& name, const std::string& pause = "0.01", double lease = 15,
+                    const std::string& lock = "", const place::ActiveBackends& backends = {}) {
     int ends[2];
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     ends_.push_back(ends[1]);
     workers_.emplace_back([=, this, stop = ends[0]] {
-      JobMeter meter({"/bin/sh", answering(pause), here_}, {}, {});
+      JobMeter meter({"/bin/sh", pause.empty() ? std::vector<std::string>{"-c", "exit 1"} : answering(pause), here_},
+                     backends, {});
       ServeOptions options;
       options.address = address_;
       options.announcement.name = name;
@@ -87,6 +91,7 @@ class FleetOfWorkers : public FleetServer {
       options.announcement.backends = "host";
       options.lease_seconds = lease;
       options.stop = stop;
+      options.lock = lock;
       const runtime::Status served = serve(options, meter);
       EXPECT_TRUE(served) << (served ? "" : served.message());
       ::close(stop);
@@ -108,7 +113,7 @@ class FleetOfWorkers : public FleetServer {
     std::unique_ptr<MeasuredCosts> costs;
   };
   /// `answers`: the arguments of its own measuring process, which is dead otherwise.
-  Compiler compiler(const std::vector<std::string>& answers = {}) {
+  Compiler compiler(const std::vector<std::string>& answers = {}, double timeout = 10) {
     Compiler made;
     auto database = CostDatabase::open(address_);
     EXPECT_TRUE(database) << database.message();
@@ -119,6 +124,7 @@ class FleetOfWorkers : public FleetServer {
     MeasuredCostsOptions options;
     options.worker.program = "/bin/sh";
     options.worker.arguments = answers.empty() ? std::vector<std::string>{"-c", "exit 1"} : answers;
+    options.worker.timeout_seconds = timeout;
     options.database = made.database.get();
     options.fleet = made.fleet.get();
     options.target = here_;
@@ -139,6 +145,7 @@ class FleetOfWorkers : public FleetServer {
 
   ir::Graph graph_;
   TargetMachine here_;
+  ir::Backend board_;  ///< of workers
   std::vector<std::thread> workers_;
   std::vector<int> ends_;
 };
@@ -251,7 +258,7 @@ TEST_F(FleetOfWorkers, AnotherBuildIsSaidAndNotAsked) {
   const std::vector<std::string> warnings = one.fleet->take_warnings();
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0],
-            "worker `old` at there is not asked: it is another build, collage 0 program 1 instead of " + here_.build);
+            "worker `old` at there is not asked: another build, collage 0 program 1 instead of " + here_.build);
 }
 
 TEST_F(FleetOfWorkers, ForAnotherMachineNothingIsMeasuredHere) {
@@ -262,6 +269,8 @@ TEST_F(FleetOfWorkers, ForAnotherMachineNothingIsMeasuredHere) {
     EXPECT_FALSE(answer.lasting);
     EXPECT_EQ(answer.failure, "no worker that can measure it is there");
   }
+  EXPECT_EQ(one.fleet->take_warnings(), std::vector<std::string>{"no worker is there"});
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0) << "nobody waits for them";
   EXPECT_EQ(one.costs->stats().measured, 0u);
   EXPECT_EQ(one.costs->time_plans({"plan"}).at(0).failure, "costs are those of another machine");
   // Its worker, wherever that is.
@@ -271,6 +280,85 @@ TEST_F(FleetOfWorkers, ForAnotherMachineNothingIsMeasuredHere) {
   expect_costs(*two.costs);
   // It may have begun with what the first compiler left in the queue.
   EXPECT_EQ(two.costs->stats().by_workers + two.costs->stats().from_cache, static_cast<size_t>(kCandidates));
+}
+
+TEST_F(FleetOfWorkers, AShortTimeoutIsNoFailureForWhoAllowsMore) {
+  start_worker("slow", "1.2");
+  await_workers(1);
+  const std::vector<ir::Partition> one = {partitions_of(graph_)[0]};
+  Compiler hasty = compiler({}, 0.5), patient = compiler({}, 30);
+  std::thread hurries([&] {
+    const place::MeasuredCost answer = hasty.costs->measure(graph_, one)[0];
+    EXPECT_TRUE(answer.cost || answer.failure == "it took more than 0.5 s") << answer.failure;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const place::MeasuredCost answer = patient.costs->measure(graph_, one)[0];
+  EXPECT_EQ(answer.cost, Duration::picoseconds(7000)) << answer.failure;
+  hurries.join();
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+}
+
+TEST_F(FleetOfWorkers, ABrokenOneUsesUpNoTries) {
+  start_worker("broken", "");
+  start_worker("good");
+  await_workers(2);
+  Compiler one = compiler();
+  expect_costs(*one.costs);
+  EXPECT_EQ(one.costs->stats().by_workers, static_cast<size_t>(kCandidates));
+  expect_once();
+}
+
+TEST_F(FleetOfWorkers, TheCompilerTriesWhatTheOnlyWorkerFailed) {
+  start_worker("broken", "");
+  await_workers(1);
+  Compiler one = compiler(answering("0.001"));
+  const place::MeasuredCost answer = one.costs->measure(graph_, {partitions_of(graph_)[0]})[0];
+  EXPECT_EQ(answer.cost, Duration::picoseconds(7000)) << answer.failure;
+  EXPECT_EQ(one.costs->stats().measured, 1u);
+}
+
+TEST_F(FleetOfWorkers, WhatACompilerLeftIsNotMeasured) {
+  Asker dead = asker("dead", 0.1);
+  const std::string environment = Environments({}, here_, 1, {}).of("");
+  ASSERT_TRUE(queue_->put({{environment, "a", Duration::seconds(1)}, {environment, "b", Duration::seconds(1)}}, &dead));
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  start_worker("a");
+  await_workers(1);
+  for (int tries = 0; tries < 200 && count("SELECT count(*) FROM collage.job") > 0; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+  EXPECT_EQ(count("SELECT count(*) FROM collage.measured_by"), 0);
+}
+
+TEST_F(FleetOfWorkers, WhileAnotherProgramHasTheMachineJobsThatNeedItWait) {
+  const std::string lock = fmt::format("collage.test.fleet.{}", ::getpid());
+  auto other = MachineLock::try_lock(lock, MachineLock::Clock::now());
+  ASSERT_TRUE(other != nullptr && other->is_held());
+  board_.name = "board";
+  board_.cost_program = "board";
+  place::ActiveBackends backends;
+  backends.push_back({&board_, {}});
+  start_worker("a", "0.01", 3, lock, backends);
+  await_workers(1);
+  const Environments environments(backends, here_, 1, {});
+  const Wanted alone{environments.of(""), "a", Duration::seconds(10)};
+  const Wanted beside{environments.of("board"), "no model", Duration::seconds(10)};
+  ASSERT_TRUE(queue_->put({alone}, &asker_));
+  const auto comes = [&](const std::string& statement, int64_t expected) {
+    for (int tries = 0; tries < 500; ++tries) {
+      if (count(statement) == expected) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  };
+  EXPECT_TRUE(comes("SELECT count(*) FROM collage.worker WHERE note LIKE 'waits: %'", 1));
+  // The board is asked meanwhile; that this text is no model shows that it was claimed.
+  ASSERT_TRUE(queue_->put({beside}, &asker_));
+  EXPECT_TRUE(comes("SELECT count(*) FROM collage.job WHERE failures > 0", 1));
+  EXPECT_EQ(count("SELECT attempts FROM collage.job WHERE candidate = 'a'"), 0);
+  other.reset();
+  EXPECT_TRUE(comes("SELECT count(*) FROM collage.job WHERE candidate = 'a'", 0));
+  EXPECT_TRUE(database_->find(alone.environment, "a"));
 }
 
 TEST_F(FleetOfWorkers, AMachineThatIsSlowerMarksItsCosts) {

@@ -27,8 +27,9 @@ TEST(Need, IsTheEnvironmentWithoutWhatTheJobSays) {
 
 class FleetQueue : public FleetServer {
  protected:
-  int64_t put_one(const Wanted& one) {
-    const auto ids = queue_->put({one});
+  int64_t put_one(const Wanted& one) { return put_one(one, asker_); }
+  int64_t put_one(const Wanted& one, Asker& asker) {
+    const auto ids = queue_->put({one}, &asker);
     EXPECT_TRUE(ids) << ids.message();
     return ids ? ids->at(0) : 0;
   }
@@ -39,10 +40,16 @@ class FleetQueue : public FleetServer {
     EXPECT_TRUE(job) << job.message();
     return job ? *job : std::nullopt;
   }
-  JobState look(int64_t job, const Wanted& one) {
-    const auto state = queue_->look(job, one);
+  JobState look(int64_t job, const Wanted& one) { return look(job, one, asker_); }
+  JobState look(int64_t job, const Wanted& one, const Asker& asker) {
+    const auto state = queue_->look(job, one, asker);
     EXPECT_TRUE(state) << state.message();
     return state ? *state : JobState();
+  }
+  Begun begin(Job& job, int64_t worker) {
+    const auto begun = queue_->begin(&job, worker);
+    EXPECT_TRUE(begun) << begun.message();
+    return begun ? *begun : Begun{Begun::Kind::LeaseLost};
   }
   Finished finish(const Job& job, int64_t worker, Measurement measured) {
     const auto finished = queue_->finish(job, worker, 0.1, &measured);
@@ -57,7 +64,7 @@ TEST_F(FleetQueue, EachJobIsMeasuredOnceByManyWorkers) {
   for (size_t i = 0; i < kJobs; ++i) all.push_back(wanted(fmt::format("candidate {}", i)));
   for (size_t first = 0; first < kJobs; first += 250) {
     const auto begin = all.begin() + static_cast<ptrdiff_t>(first);
-    ASSERT_TRUE(queue_->put({begin, begin + 250}));
+    ASSERT_TRUE(queue_->put({begin, begin + 250}, &asker_));
   }
   std::vector<std::vector<int64_t>> claimed(kThreads);
   std::vector<std::thread> threads;
@@ -103,7 +110,8 @@ TEST_F(FleetQueue, CompilersThatPutTheSameShareTheJobs) {
       std::vector<Wanted> all;  // each in an order of its own
       for (size_t i = 0; i < kJobs; ++i) all.push_back(wanted(fmt::format("candidate {}", (i * 7 + t * 13) % kJobs)));
       const auto connection = connect();
-      const auto put = Queue(*connection).put(all);
+      Asker own = asker(fmt::format("compiler {}", t));
+      const auto put = Queue(*connection).put(all, &own);
       ASSERT_TRUE(put) << put.message();
       ids[t] = *put;
     });
@@ -271,11 +279,11 @@ TEST_F(FleetQueue, WhatBecameKnownIsNotMeasured) {
   const int64_t id = put_one(one);
   const int64_t worker = announce(*queue_, "w", one);
   database_->store(one.environment, one.candidate, measured_as(9));
-  const std::optional<Job> job = claim(worker, one);
+  std::optional<Job> job = claim(worker, one);
   ASSERT_TRUE(job);
-  const auto known = queue_->finish_known(*job, worker);
-  ASSERT_TRUE(known && *known) << known.message();
-  EXPECT_EQ((*known)->cost, Duration::picoseconds(9));
+  const Begun begun = begin(*job, worker);
+  EXPECT_EQ(begun.kind, Begun::Kind::Known);
+  EXPECT_EQ(begun.measurement.cost, Duration::picoseconds(9));
   EXPECT_EQ(look(id, one).kind, JobState::Kind::Known);
   EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
 }
@@ -293,11 +301,9 @@ TEST_F(FleetQueue, WhatSaysTooLittleIsMeasuredAgain) {
   const int64_t worker = announce(*queue_, "w", late);
   for (const Wanted& one : {late, disturbed}) {
     put_one(one);
-    const std::optional<Job> job = claim(worker, one);
+    std::optional<Job> job = claim(worker, one);
     ASSERT_TRUE(job);
-    const auto known = queue_->finish_known(*job, worker);
-    ASSERT_TRUE(known);
-    EXPECT_FALSE(*known) << one.candidate;
+    EXPECT_EQ(begin(*job, worker).kind, Begun::Kind::ToMeasure) << one.candidate;
     EXPECT_EQ(finish(*job, worker, measured_as(8)), Finished::Stored);
     EXPECT_EQ(database_->find(one.environment, one.candidate)->cost, Duration::picoseconds(8));
   }
@@ -319,6 +325,242 @@ TEST_F(FleetQueue, AWorkerThatLeavesGivesItsLeaseBack) {
   const std::optional<Job> job = claim(second, one);
   ASSERT_TRUE(job);
   EXPECT_EQ(job->attempt, 1);
+}
+
+// --- who waits ---
+
+/// The one of a measuring process that had so many seconds.
+Measurement took_too_long(double seconds) {
+  Measurement late = failed_measurement(fmt::format("it took more than {:g} s", seconds));
+  late.timeout = Duration::seconds(seconds);
+  return late;
+}
+
+TEST_F(FleetQueue, IsMeasuredWithTheMostTimeThatSomebodyAllows) {
+  Asker patient = asker("patient");
+  Wanted short_one = wanted("a", 10), long_one = wanted("a", 60);
+  long_one.repeats = true;
+  const int64_t id = put_one(short_one);
+  const int64_t worker = announce(*queue_, "w", short_one);
+  std::optional<Job> job = claim(worker, short_one);
+  ASSERT_TRUE(job);
+  // Between the claim and the measurement.
+  EXPECT_EQ(put_one(long_one, patient), id);
+  EXPECT_EQ(begin(*job, worker).kind, Begun::Kind::ToMeasure);
+  EXPECT_EQ(job->wanted.timeout, Duration::seconds(60));
+  EXPECT_TRUE(job->wanted.repeats);
+  // Who asked for more is gone: less is asked for again.
+  ASSERT_TRUE(queue_->withdraw(patient));
+  EXPECT_EQ(begin(*job, worker).kind, Begun::Kind::ToMeasure);
+  EXPECT_EQ(job->wanted.timeout, Duration::seconds(10));
+  EXPECT_FALSE(job->wanted.repeats);
+}
+
+TEST_F(FleetQueue, AShortTimeoutIsAFailureOnlyForThoseWhoAskedForIt) {
+  Asker patient = asker("patient");
+  const Wanted short_one = wanted("a", 10), long_one = wanted("a", 60);
+  const int64_t id = put_one(short_one);
+  const int64_t worker = announce(*queue_, "w", short_one);
+  std::optional<Job> job = claim(worker, short_one);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(begin(*job, worker).kind, Begun::Kind::ToMeasure);
+  EXPECT_EQ(job->wanted.timeout, Duration::seconds(10));
+  // While it is measured.
+  EXPECT_EQ(put_one(long_one, patient), id);
+  EXPECT_EQ(finish(*job, worker, took_too_long(10)), Finished::StoredForSome);
+  EXPECT_EQ(*queue_->ended({id}, asker_), std::vector<int64_t>{id});
+  EXPECT_TRUE(queue_->ended({id}, patient)->empty());
+  const JobState state = look(id, short_one);
+  EXPECT_EQ(state.kind, JobState::Kind::Known);
+  EXPECT_EQ(state.measurement.failure, "it took more than 10 s");
+  EXPECT_EQ(look(id, long_one, patient).kind, JobState::Kind::Pending);
+  job = claim(worker, long_one);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(begin(*job, worker).kind, Begun::Kind::ToMeasure);
+  EXPECT_EQ(job->wanted.timeout, Duration::seconds(60));
+  EXPECT_EQ(finish(*job, worker, measured_as(77)), Finished::Stored);
+  EXPECT_EQ(look(id, long_one, patient).measurement.cost, Duration::picoseconds(77));
+  EXPECT_EQ(database_->find(long_one.environment, long_one.candidate)->cost, Duration::picoseconds(77));
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+}
+
+TEST_F(FleetQueue, ATimeoutThatIsLongEnoughForAllEndsTheJob) {
+  Asker other = asker("other");
+  const int64_t id = put_one(wanted("a", 60));
+  EXPECT_EQ(put_one(wanted("a", 10), other), id);
+  const int64_t worker = announce(*queue_, "w", wanted("a"));
+  std::optional<Job> job = claim(worker, wanted("a"));
+  ASSERT_TRUE(job);
+  EXPECT_EQ(begin(*job, worker).kind, Begun::Kind::ToMeasure);
+  EXPECT_EQ(finish(*job, worker, took_too_long(60)), Finished::Stored);
+  EXPECT_EQ(look(id, wanted("a", 60)).kind, JobState::Kind::Known);
+  EXPECT_EQ(look(id, wanted("a", 10), other).kind, JobState::Kind::Known);
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+  EXPECT_EQ(count("SELECT count(*) FROM collage.asked_for"), 0);
+}
+
+/// A failure by less time, of somebody who measured without the queue, is no answer.
+TEST_F(FleetQueue, WhatIsGoneIsPutAgain) {
+  const Wanted one = wanted("a", 60);
+  const int64_t id = put_one(one);
+  ASSERT_EQ(PostgresCluster::run(address_, "DELETE FROM collage.job"), "");
+  EXPECT_EQ(look(id, one).kind, JobState::Kind::Gone);
+  database_->store(one.environment, one.candidate, took_too_long(10));
+  EXPECT_EQ(look(id, one).kind, JobState::Kind::Gone);
+  EXPECT_EQ(look(id, wanted("a", 10)).kind, JobState::Kind::Known);
+}
+
+TEST_F(FleetQueue, WhatNobodyWaitsForIsRemoved) {
+  Asker dead = asker("dead", 0.1);
+  const Wanted both = wanted("both"), own = wanted("own");
+  const int64_t shared = put_one(both, dead);
+  put_one(own, dead);
+  EXPECT_EQ(put_one(both), shared);
+  pause(0.15);
+  ASSERT_TRUE(queue_->reap());
+  EXPECT_EQ(count("SELECT count(*) FROM collage.asker"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 1);
+  EXPECT_EQ(look(shared, both).kind, JobState::Kind::Pending);
+  // It was only slow: it has to ask again, and gets another id.
+  const auto is_known = queue_->renew(dead);
+  ASSERT_TRUE(is_known);
+  EXPECT_FALSE(*is_known);
+  EXPECT_EQ(look(shared, both, dead).kind, JobState::Kind::Gone);
+  const int64_t old = dead.id;
+  EXPECT_EQ(put_one(both, dead), shared);
+  EXPECT_NE(dead.id, old);
+  EXPECT_EQ(look(shared, both, dead).kind, JobState::Kind::Pending);
+}
+
+TEST_F(FleetQueue, WhoRenewsIsNotGone) {
+  asker_.lease_seconds = 0.2;
+  put_one(wanted("a"));
+  for (int i = 0; i < 4; ++i) {
+    pause(0.1);
+    const auto is_known = queue_->renew(asker_);
+    ASSERT_TRUE(is_known && *is_known);
+    ASSERT_TRUE(queue_->reap());
+  }
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 1);
+}
+
+TEST_F(FleetQueue, WhoWithdrawsTakesItsJobsWithIt) {
+  Asker other = asker("other");
+  put_one(wanted("a"));
+  put_one(wanted("b"));
+  put_one(wanted("b"), other);
+  ASSERT_TRUE(queue_->withdraw(asker_));
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 1);
+  ASSERT_TRUE(queue_->withdraw(other));
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+  EXPECT_EQ(count("SELECT count(*) FROM collage.asker"), 0);
+}
+
+TEST_F(FleetQueue, WhatNobodyWaitsForIsNotMeasured) {
+  Asker dead = asker("dead", 0.1);
+  const Wanted one = wanted("a");
+  put_one(one, dead);
+  const int64_t worker = announce(*queue_, "w", one);
+  std::optional<Job> job = claim(worker, one);
+  ASSERT_TRUE(job);
+  pause(0.15);
+  EXPECT_EQ(begin(*job, worker).kind, Begun::Kind::Unwanted);
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+}
+
+/// What is measured just now ends as ever, but is not tried again.
+TEST_F(FleetQueue, WhatNobodyWaitsForIsNotTriedAgain) {
+  Asker gone = asker("gone");
+  for (const char* name : {"failed", "left", "lost"}) put_one(wanted(name), gone);
+  const int64_t worker = announce(*queue_, "w", wanted("a")), other = announce(*queue_, "other", wanted("a"));
+  const std::optional<Job> failed = claim(worker, wanted("a")), left = claim(other, wanted("a")),
+                           lost = claim(worker, wanted("a"), 0.1);
+  ASSERT_TRUE(failed && left && lost);
+  ASSERT_TRUE(queue_->withdraw(gone));
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 3);
+  EXPECT_EQ(finish(*failed, worker, failed_measurement("no memory for it")), Finished::Waits);
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 2);
+  ASSERT_TRUE(queue_->leave(other));
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 1);
+  pause(0.15);
+  ASSERT_TRUE(queue_->reap());
+  EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
+}
+
+// --- who failed ---
+
+TEST_F(FleetQueue, ABrokenWorkerLeavesTheJobToAnother) {
+  const Wanted one = wanted("a");
+  const int64_t id = put_one(one);
+  const int64_t broken = announce(*queue_, "broken", one), good = announce(*queue_, "good", one);
+  const Measurement failed = failed_measurement("no memory for it");
+  std::optional<Job> job = claim(broken, one);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(finish(*job, broken, failed), Finished::Waits);
+  // Nor does it get it by a start under the same name.
+  const int64_t restarted = announce(*queue_, "broken", one);
+  const auto needs = queue_->need_ids({need_of(one.environment)});
+  for (const int64_t worker : {broken, restarted}) {
+    EXPECT_FALSE(claim(worker, one));
+    EXPECT_FALSE(*queue_->has_waiting(*needs, worker));
+  }
+  EXPECT_TRUE(*queue_->has_waiting(*needs, good));
+  job = claim(good, one);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(finish(*job, good, measured_as(5)), Finished::Stored);
+  EXPECT_EQ(look(id, one).measurement.cost, Duration::picoseconds(5));
+  EXPECT_EQ(count("SELECT count(*) FROM collage.failed_by"), 0);
+}
+
+TEST_F(FleetQueue, TwoWorkersThatFailGiveAJobUp) {
+  const Wanted one = wanted("a");
+  const int64_t id = put_one(one);
+  const int64_t first = announce(*queue_, "first", one), second = announce(*queue_, "second", one);
+  announce(*queue_, "third", one);
+  std::optional<Job> job = claim(first, one);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(finish(*job, first, failed_measurement("no memory for it")), Finished::Waits);
+  job = claim(second, one);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(finish(*job, second, failed_measurement("out of memory")), Finished::GivenUp);
+  EXPECT_EQ(look(id, one).measurement.failure, "out of memory");
+  // Who asks again has all of them try again.
+  EXPECT_EQ(put_one(one), id);
+  EXPECT_TRUE(claim(first, one));
+}
+
+TEST_F(FleetQueue, ALostLeaseIsTheWorkersAsLongAsAnotherIsThere) {
+  const Wanted one = wanted("a");
+  put_one(one);
+  const int64_t frail = announce(*queue_, "frail", one), good = announce(*queue_, "good", one);
+  ASSERT_TRUE(claim(frail, one, 0.05));
+  pause(0.1);
+  ASSERT_TRUE(queue_->reap());
+  EXPECT_FALSE(claim(frail, one));
+  ASSERT_TRUE(queue_->leave(good));
+  EXPECT_TRUE(claim(frail, one)) << "it is the only one now";
+}
+
+/// A compiler that can measure tries what the workers have failed, and is one of two that have to fail.
+TEST_F(FleetQueue, ACompilerThatMeasuresTriesWhatWorkersFailed) {
+  const Wanted one = wanted("a");
+  asker_.measures = true;
+  const int64_t id = put_one(one);
+  const int64_t broken = announce(*queue_, "broken", one);
+  std::optional<Job> job = claim(broken, one);
+  ASSERT_TRUE(job);
+  EXPECT_TRUE(queue_->left_by_workers({id}, asker_)->empty());
+  EXPECT_EQ(finish(*job, broken, failed_measurement("no memory for it")), Finished::Waits);
+  EXPECT_FALSE(claim(broken, one));
+  EXPECT_EQ(*queue_->left_by_workers({id}, asker_), std::vector<int64_t>{id});
+  Announcement own;
+  own.name = asker_.name;
+  own.host = asker_.host;
+  const auto here = queue_->announce(own, 15);
+  ASSERT_TRUE(here);
+  const auto claimed = queue_->claim_of({id}, *here, 15);
+  ASSERT_TRUE(claimed && *claimed);
+  EXPECT_EQ(finish(**claimed, *here, failed_measurement("no memory here either")), Finished::GivenUp);
 }
 
 TEST_F(FleetQueue, AClaimReadsAnIndexAndNotTheTable) {

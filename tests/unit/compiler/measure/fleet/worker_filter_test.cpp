@@ -71,7 +71,16 @@ TEST(WorkerTarget, OneMachineIsMeant) {
   EXPECT_EQ(target_of({worker("b", "aarch64", "A53"), worker("a", "aarch64", "A72")}, *filter, kOwnBuild).message(),
             "workers are on 2 such machines: `A53` at host of b, `A72` at host of a");
   EXPECT_EQ(target_of({worker("a", "x86_64", "Xeon")}, *filter, kOwnBuild).message(),
-            "no worker has announced such a machine");
+            "no worker has announced such a machine; announced: `Xeon` (arch=x86_64, host=host of a, name=a)");
+  // Each machine once, those that are there first.
+  EXPECT_EQ(
+      target_of({worker("d", "x86_64", "Opteron", false), worker("b", "x86_64", "Xeon"), worker("a", "x86_64", "Xeon")},
+                *filter, kOwnBuild)
+          .message(),
+      "no worker has announced such a machine; announced: `Xeon` (arch=x86_64, host=host of b, name=b), `Opteron` "
+      "(arch=x86_64, host=host of d, name=d; not there now)");
+  EXPECT_EQ(target_of({}, *filter, kOwnBuild).message(),
+            "no worker has announced itself; `collage-measure --serve` starts one");
   EXPECT_EQ(target_of({worker("a", "aarch64", "A72", true, "collage 2 program 1")}, *filter, kOwnBuild).message(),
             "worker `a` at host of a has collage 2, this program is collage 1");
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done about failures that may pass (failure.h), before the same is asked again:
+//
+//     the connection is lost     connects again, ten times for one question; not where it is lost twice by silence
+//     a conflict, a busy server  waits, in all as long as the connection's patience
+//     the server only reads      the same, and connects again: after a failover the address may lead to the one that writes
+//     the tables are gone        makes them, twice for one question
+//
+// What did not pass in that time is not waited for a second time, so that a full disk costs a program one wait.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "compiler/measure/postgres/connection.h"
+
+namespace collage::measure::postgres {
+
+struct RetryOptions {
+  /// Makes tables that are gone, and forgets what was in them; empty: that does not pass.
+  std::function<runtime::Status()> make_tables{};
+  /// Whether the server is there to be written to: one that only reads may then have been replaced.
+  bool writes = true;
+  double patience = 10;  ///< seconds, unless the address has `connect_timeout`
+};
+
+class Retry {
+ public:
+  /// The connection outlives this.
+  explicit Retry(Connection& server, RetryOptions options = {}) : server_(server), options_(std::move(options)) {}
+
+  /// Asks, and again while a failure may pass: `ask` returns a Status or a Result.
+  template <typename Ask>
+  auto ask(const Ask& ask) {
+    begin();
+    auto answer = ask();
+    while (!answer && prepare(answer.message())) answer = ask();
+    return answer;
+  }
+
+  /// A new question.
+  void begin();
+  /// After a failure with this message: does what it asks for. Returns whether the same may succeed now.
+  bool prepare(const std::string& message);
+  /// Why the server is lost for good, if it is.
+  const std::optional<std::string>& why_lost() const { return why_lost_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool reconnect(const std::string& message);
+  /// Waits a little; false: long enough.
+  bool pause(Failure failure);
+  /// Whether the server only reads since it repeats what another one writes.
+  bool is_standby();
+  bool& is_given_up(Failure failure) { return given_up_[static_cast<size_t>(failure)]; }
+
+  Connection& server_;
+  RetryOptions options_;
+  std::optional<Clock::time_point> failed_;  ///< first in this question
+  int cuts_ = 0, makings_ = 0;               ///< in this question
+  std::optional<Clock::time_point> end_;     ///< of waiting in this question
+  std::chrono::milliseconds pause_{0};
+  std::array<bool, static_cast<size_t>(Failure::TablesGone) + 1> given_up_{};
+  std::optional<std::string> why_lost_;
+};
+
+}  // namespace collage::measure::postgres
