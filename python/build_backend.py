@@ -69,7 +69,8 @@ def build(folder):
     if not cache.exists() or not _is_for_this_python(cache.read_text()):
         configure.append(f"-DCOLLAGE_PYTHON_EXECUTABLE={sys.executable}")
     _run(*configure)
-    _run("cmake", "--build", folder, "--target", "collage_python", "--parallel", os.cpu_count() or 1)
+    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or os.cpu_count() or 1
+    _run("cmake", "--build", folder, "--target", "collage_python", "--parallel", jobs)
 
 
 def _files(folder):

@@ -9,6 +9,7 @@
 #include "compiler/api/texts.h"
 #include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/output/write_model.h"
+#include "compiler/driver/run/local_hosts.h"
 #include "compiler/driver/run/program.h"
 #include "runtime/api/executable.h"
 
@@ -27,16 +28,14 @@ collage_executable* build(const api::PlacedModel& placed) {
   std::optional<driver::Program> program =
       driver::build_program(compilation.graph(), placed.placement, compilation.targets(), options, diags);
   if (!program) return nullptr;
+  const int threads = compilation.settings().threads;
+  std::string text = driver::placed_text(compilation.graph(), placed.placement);
   if (!program->parts.empty()) {
-    diags.error_at(
-        Code::RunFailed, program->built.plan.model,
-        "it runs on the {} hosts of a cluster: `mpirun -n {} collage-run` runs the package that `collagec` makes",
-        program->parts.size(), program->parts.size());
-    return nullptr;
+    return new collage_executable{
+        std::make_shared<const runtime::CompiledModel>(driver::host_parts(*program), threads, std::move(text))};
   }
   return new collage_executable{std::make_shared<const runtime::CompiledModel>(
-      std::move(program->built.plan), std::move(program->jit), compilation.settings().threads,
-      driver::placed_text(compilation.graph(), placed.placement))};
+      std::move(program->built.plan), std::move(program->jit), threads, std::move(text))};
 }
 
 std::string with_notes(const support::DiagnosticRecord& record) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/execution/request_stream.h"
 #include "compiler/execution/run_request.h"
 #include "compiler/support/diagnostic.h"
 #include "runtime/exec/device_sets.h"
@@ -15,20 +16,14 @@
 namespace collage::execution {
 
 struct RequestsReport {
-  size_t in_flight = 0;
-  size_t workers = 0;             ///< that serve them
-  int threads_of_each = 0;        ///< of the host
-  double per_second = 0;          ///< requests answered
-  std::vector<double> seconds{};  ///< from submission to answer, of each request
-  double alone_per_second = 0;    ///< with all threads for one request at a time
-  std::vector<size_t> served{};   ///< by each set of devices
-
-  double median() const;
+  RequestTimes times{};          ///< `alone_per_second`: with all threads for one request
+  size_t workers = 0;            ///< that serve them
+  int threads_of_each = 0;       ///< of the host
+  std::vector<size_t> served{};  ///< by each set of devices
 };
 
-/// Answers `runs` requests of `in_flight` at once, after a warm-up, then as many one at a time; twice in turn, of which
-/// the faster counts. The host's threads are divided among the requests, at least one for each. Returns nullopt after
-/// an error: one is that an answer differs from that of a run alone.
+/// Times `runs` requests as time_requests does. The host's threads are divided among the requests, at least one for each.
+/// Returns nullopt after an error: one is that an answer differs from that of a run alone.
 std::optional<RequestsReport> bench_requests(const runtime::Plan& plan, std::shared_ptr<const runtime::Code> code,
                                              int threads, const RequestsRequest& request, int runs,
                                              const std::vector<runtime::Tensor>& inputs,

@@ -74,10 +74,14 @@ const NamedFile* file_for(const std::vector<Port>& ports, const Port& port, cons
   return nullptr;
 }
 
+bool check_input_names(const RunRequest& request, const ModelPorts& model, support::Diagnostics& diags) {
+  return check_names(model.inputs, request.inputs, "--input", "input", diags);
+}
+
 std::optional<std::vector<BoundInput>> bind_inputs(const RunRequest& request, const ModelPorts& model,
                                                    support::Diagnostics& diags) {
   std::vector<BoundInput> bound;
-  bool good = check_names(model.inputs, request.inputs, "--input", "input", diags);
+  bool good = check_input_names(request, model, diags);
   good &= check_names(model.outputs, request.expected, "--expect", "output", diags);
   good &= check_names(model.outputs, request.results, "--save", "output", diags);
   good &= check_result_files(request, diags);

@@ -23,6 +23,9 @@ struct BoundInput {
 std::optional<std::vector<BoundInput>> bind_inputs(const RunRequest& request, const ModelPorts& model,
                                                    support::Diagnostics& diags);
 
+/// Checks the names of `--input` alone, where nothing is run: the files have given their shapes. False after errors.
+bool check_input_names(const RunRequest& request, const ModelPorts& model, support::Diagnostics& diags);
+
 /// The inputs of one run out of the batch.
 std::vector<runtime::Tensor> inputs_of_run(const ModelPorts& model, const std::vector<BoundInput>& bound, int64_t run);
 

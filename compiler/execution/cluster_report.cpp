@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "compiler/execution/time_plan.h"
 #include "compiler/support/size_text.h"
 #include "runtime/cluster/collectives.h"
 #include "runtime/core/host_space.h"
@@ -23,12 +22,6 @@ using nlohmann::ordered_json;
 using runtime::Result;
 using runtime::Status;
 using runtime::Tensor;
-using Answer = runtime::ClusterProgram::Answer;
-using RequestClock = std::chrono::steady_clock;
-
-double since(RequestClock::time_point start) {
-  return std::chrono::duration<double>(RequestClock::now() - start).count();
-}
 
 RankReport report_of(const runtime::ClusterProgram& program) {
   const runtime::Plan& plan = program.program().plan();
@@ -76,51 +69,6 @@ Result<RankReport> rank_from_text(const std::string& text) {
   }
 }
 
-bool are_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Tensor& x, const Tensor& y) { return runtime::identical(x, y); });
-}
-
-/// Requests a second, with so many in flight until `runs` are answered.
-Result<double> answer_runs(runtime::ClusterProgram& program, int runs, size_t in_flight,
-                           const std::vector<Tensor>& inputs, const std::vector<Tensor>& expected,
-                           std::vector<double>* seconds) {
-  const RequestClock::time_point start = RequestClock::now();
-  std::deque<std::pair<RequestClock::time_point, std::future<Answer>>> waiting;
-  for (int submitted = 0, answered = 0; answered < runs; ++answered) {
-    for (; submitted < runs && waiting.size() < in_flight; ++submitted) {
-      waiting.emplace_back(RequestClock::now(), program.submit(inputs));
-    }
-    auto [begin, answer] = std::move(waiting.front());
-    waiting.pop_front();
-    const Answer outputs = answer.get();
-    if (seconds != nullptr) seconds->push_back(since(begin));
-    if (!outputs) return outputs.status();
-    if (!are_same(*outputs, expected)) return Status::error("an answer differs from that of a run alone");
-  }
-  return runs / since(start);
-}
-
-Result<ClusterRequests> measure_requests(runtime::ClusterProgram& program, int runs,
-                                         const std::vector<Tensor>& inputs) {
-  ClusterRequests report;
-  report.in_flight = static_cast<size_t>(program.channels());
-  Answer expected = program.submit(inputs).get();
-  if (!expected) return expected.status();
-  const int warm_up = kWarmUpRuns * program.channels();
-  if (auto rate = answer_runs(program, warm_up, report.in_flight, inputs, *expected, nullptr); !rate)
-    return rate.status();
-  for (int round = 0; round < 2; ++round) {
-    const auto rate = answer_runs(program, runs, report.in_flight, inputs, *expected, &report.seconds);
-    if (!rate) return rate.status();
-    const auto alone = answer_runs(program, runs, 1, inputs, *expected, nullptr);
-    if (!alone) return alone.status();
-    report.per_second = std::max(report.per_second, *rate);
-    report.alone_per_second = std::max(report.alone_per_second, *alone);
-  }
-  return report;
-}
-
 /// Requests a second that the plan predicts, where they follow each other without end: the busiest resource decides.
 double predicted_rate(const std::vector<RankReport>& ranks) {
   double busiest = 0;
@@ -129,10 +77,6 @@ double predicted_rate(const std::vector<RankReport>& ranks) {
 }
 
 }  // namespace
-
-double ClusterRequests::median() const {
-  return execution::median(seconds);
-}
 
 Result<std::vector<RankReport>> gather_reports(const runtime::ClusterProgram& program) {
   const Result<std::vector<std::string>> texts = runtime::gather(program.transport(), rank_text(report_of(program)));
@@ -146,16 +90,20 @@ Result<std::vector<RankReport>> gather_reports(const runtime::ClusterProgram& pr
   return reports;
 }
 
-std::optional<ClusterRequests> bench_cluster(runtime::ClusterProgram& program, int runs,
-                                             const std::vector<Tensor>& inputs, support::Diagnostics& diags) {
-  Result<ClusterRequests> report = measure_requests(program, runs, inputs);
-  if (!report) {
-    return diags.error_at(support::Code::RunFailed, program.program().plan().model, "{}", report.message());
-  }
-  return std::move(*report);
+std::optional<RequestTimes> bench_cluster(runtime::ClusterProgram& program, int runs, const std::vector<Tensor>& inputs,
+                                          support::Diagnostics& diags) {
+  const auto fail = [&](const std::string& why) {
+    return diags.error_at(support::Code::RunFailed, program.program().plan().model, "{}", why);
+  };
+  Result<RequestStream> stream =
+      RequestStream::open([&program](std::vector<Tensor> one) { return program.submit(std::move(one)); }, inputs);
+  if (!stream) return fail(stream.message());
+  Result<RequestTimes> times = time_requests(*stream, *stream, runs, static_cast<size_t>(program.channels()));
+  if (!times) return fail(times.message());
+  return std::move(*times);
 }
 
-std::string print(const ClusterRequests& requests) {
+std::string print(const RequestTimes& requests) {
   return fmt::format("{:<12}{} in flight: {:.4g} a second; answers after {:.4g} ms\n", "requests", requests.in_flight,
                      requests.per_second, requests.median() * 1e3) +
          fmt::format("{:<12}one at a time: {:.4g} a second, {:.2f} times fewer\n", "", requests.alone_per_second,
@@ -188,7 +136,7 @@ ordered_json cluster_json(const std::vector<RankReport>& ranks, runtime::Duratio
           {"predicted_per_second", predicted_rate(ranks)}};
 }
 
-ordered_json cluster_json(const ClusterRequests& requests) {
+ordered_json cluster_json(const RequestTimes& requests) {
   return {{"in_flight", requests.in_flight},
           {"per_second", requests.per_second},
           {"median_s", requests.median()},

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/execution/run_request.h"
+#include "compiler/execution/request_stream.h"
 #include "compiler/support/diagnostic.h"
 #include "runtime/cluster/cluster_program.h"
 
@@ -27,26 +27,16 @@ struct RankReport {
 /// On all ranks at once, when no requests are answered; on rank 0 those of all ranks, in their order, on others none.
 runtime::Result<std::vector<RankReport>> gather_reports(const runtime::ClusterProgram& program);
 
-struct ClusterRequests {
-  size_t in_flight = 0;
-  double per_second = 0;          ///< requests answered
-  std::vector<double> seconds{};  ///< from submission to answer, of each request
-  double alone_per_second = 0;    ///< one at a time
+/// On rank 0: times `runs` requests as time_requests does, with as many in flight as the program has channels. Returns
+/// nullopt after an error: one is that an answer differs from that of a run alone.
+std::optional<RequestTimes> bench_cluster(runtime::ClusterProgram& program, int runs,
+                                          const std::vector<runtime::Tensor>& inputs, support::Diagnostics& diags);
 
-  double median() const;
-};
-
-/// On rank 0: answers `runs` requests with as many in flight as the program has channels, after a warm-up, then one at a
-/// time; twice in turn, of which the faster counts. Returns nullopt after an error: one is that an answer differs from
-/// that of a run alone.
-std::optional<ClusterRequests> bench_cluster(runtime::ClusterProgram& program, int runs,
-                                             const std::vector<runtime::Tensor>& inputs, support::Diagnostics& diags);
-
-std::string print(const ClusterRequests& requests);
+std::string print(const RequestTimes& requests);
 /// A line for each rank, and what was predicted for the whole: `predicted` of one run.
 std::string print(const std::vector<RankReport>& ranks, runtime::Duration predicted);
 
 nlohmann::ordered_json cluster_json(const std::vector<RankReport>& ranks, runtime::Duration predicted);
-nlohmann::ordered_json cluster_json(const ClusterRequests& requests);
+nlohmann::ordered_json cluster_json(const RequestTimes& requests);
 
 }  // namespace collage::execution

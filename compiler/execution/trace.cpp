@@ -140,7 +140,9 @@ Duration Trace::in_turn() const {
 
 Trace predicted_trace(const Plan& plan) {
   runtime::Machine machine = runtime::machine_of(plan.devices);
-  return make_trace(plan, runtime::predicted_timeline(plan, runtime::tasks_of(plan, machine)));
+  Trace trace = make_trace(plan, runtime::predicted_timeline(plan, runtime::tasks_of(plan, machine)));
+  trace.has_run = false;
+  return trace;
 }
 
 Trace make_trace(const Plan& plan, const runtime::Timeline& actual) {

@@ -52,6 +52,7 @@ struct Trace {
   std::vector<SpaceUse> spaces;
   std::vector<runtime::PlanPartition> partitions;
   runtime::Duration predicted, actual;  ///< from the first start to the last finish
+  bool has_run = true;                  ///< false: actual times are the predicted ones, and are not shown
 
   /// Sum of the actual lengths: the time that the steps would take one after another.
   runtime::Duration in_turn() const;

@@ -30,16 +30,16 @@ class TraceWriter {
 
   std::string write() {
     name_process(kPredicted, "predicted");
-    name_process(kActual, "actual");
+    if (trace_.has_run) name_process(kActual, "actual");
     for (size_t s = 0; s < trace_.steps.size(); ++s) {
       add_slices(s, kPredicted, trace_.steps[s].predicted);
-      add_slices(s, kActual, trace_.steps[s].actual);
+      if (trace_.has_run) add_slices(s, kActual, trace_.steps[s].actual);
     }
     for (const TraceStep& step : trace_.steps) {
       for (int before : step.after) {
         const TraceStep& first = trace_.steps[static_cast<size_t>(before)];
         add_arrow(kPredicted, first, first.predicted, step, step.predicted);
-        add_arrow(kActual, first, first.actual, step, step.actual);
+        if (trace_.has_run) add_arrow(kActual, first, first.actual, step, step.actual);
       }
     }
     for (const SpaceUse& use : trace_.spaces) add_counter(use);
@@ -77,7 +77,7 @@ class TraceWriter {
       result["nodes"] = partition.nodes;
     }
     result["predicted us"] = microseconds(step.predicted.finish - step.predicted.start);
-    result["actual us"] = microseconds(step.actual.finish - step.actual.start);
+    if (trace_.has_run) result["actual us"] = microseconds(step.actual.finish - step.actual.start);
     return result;
   }
 
@@ -121,7 +121,7 @@ class TraceWriter {
   void add_counter(const SpaceUse& use) {
     for (const auto& [time, bytes] : use.live) {
       events_.push_back({{"ph", "C"},
-                         {"pid", kActual},
+                         {"pid", trace_.has_run ? kActual : kPredicted},
                          {"ts", microseconds(time)},
                          {"name", "memory of " + use.space},
                          {"args", {{"bytes", bytes}}}});

@@ -24,7 +24,8 @@ struct WorkListener {
   std::function<void(Work)> begin{};
   std::function<void(const Progress&)> progress{};
   std::function<void()> end{};
-  std::function<void()> waiting{};          ///< another compiler measures on this machine
+  /// A process measures on this machine, and has kept this one waiting for so long; again and again while it does.
+  std::function<void(const std::string& process, double seconds)> waiting{};
   const std::atomic<bool>* stop = nullptr;  ///< once true, searches end with the best placement so far
 };
 

@@ -337,6 +337,12 @@ class Compiler {
                         handle_);
   }
 
+  /// The same of the specialisation for the shapes of the inputs.
+  std::string profile_arrays_json(const Executable& executable, const std::vector<Array>& inputs) const {
+    return detail::take(collage_profile_arrays_json(handle_.get(), executable.get(), inputs.data(), inputs.size()),
+                        handle_);
+  }
+
   std::string diagnostics_json() const { return detail::take(collage_diagnostics_json(handle_.get()), handle_); }
   std::vector<Diagnostic> diagnostics() const {
     std::vector<Diagnostic> all;

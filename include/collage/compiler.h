@@ -144,14 +144,19 @@ COLLAGE_API char* collage_why_not_json(const collage_placement* placement, const
 COLLAGE_API char* collage_compare_json(const collage_placement* placement, int32_t runs);
 COLLAGE_API void collage_placement_free(collage_placement* placement);
 
-/* Compiles a placement. */
+/* Compiles a placement. What is placed over the hosts of a cluster runs on all of them in this process, and is saved as a
+ * package with a part for each (runtime.h). */
 COLLAGE_API collage_executable* collage_build(const collage_placement* placement);
 
 /* Where the time of runs goes: JSON with what each kernel, conversion and copy takes, the least of some runs. Also of an
- * executable that was read from a package. `inputs`: as collage_session_run has them; NULL: random ones. Diagnostics are
- * left with `compiler`. NULL after an error. */
+ * executable that was read from a package. `inputs`: as collage_session_run has them; NULL: random ones. Over the hosts of a
+ * cluster each row has the host that it runs on, and what hosts wait for is in none. Of an executable of several shapes it
+ * is about the first. Diagnostics are left with `compiler`. NULL after an error. */
 COLLAGE_API char* collage_profile_json(collage_compiler* compiler, const collage_executable* executable,
                                        const void* const* inputs);
+/* The same of the specialisation for the shapes of the inputs, which are padded as collage_shaped_session_run has it. */
+COLLAGE_API char* collage_profile_arrays_json(collage_compiler* compiler, const collage_executable* executable,
+                                              const collage_array* inputs, size_t count);
 
 /* A model that is specialised while it runs: to the shapes of its inputs, when it first meets them. Loops, branches and
  * shapes that values decide are run, too. Used by one thread at a time, together with its compiler. */

@@ -21,6 +21,11 @@
  * Devices: a command that fails is given again a few times. Where a device is lost, its part of the model runs on an equal
  * device or on the host from then on, and the run is finished there.
  *
+ * Hosts: an executable that was compiled for the hosts of a cluster runs all of their parts in this process, a thread for
+ * each beside its own, with what hosts send each other passed on in memory. Each session has all parts loaded for itself and
+ * shares constants of hosts alone. A failure of any part is that of the run, with the host named: `host[1]: …`; the next run has
+ * the parts loaded anew, and kept values start from their buffers again. Parts on several machines are for `mpirun collage-run`.
+ *
  * Ownership: every handle is freed by its own function, in any order; what it needs of others it keeps alive. Texts and
  * arrays that a function returns belong to the handle and live as long as it.
  */
@@ -76,7 +81,8 @@ COLLAGE_API const collage_port* collage_executable_output(const collage_executab
 COLLAGE_API double collage_executable_predicted_seconds(const collage_executable* executable);
 /* The placed model as a text in the model language, without weights, as `collage-run --placed` prints it. */
 COLLAGE_API const char* collage_executable_placed(const collage_executable* executable);
-/* Writes a package, as `collagec -o NAME.collage` does: a file of any name, which `collage-run` and the function below read.
+/* Writes a package, as `collagec -o NAME.collage` does: a file of any name, which `collage-run` and the function below read
+ * (for the hosts of a cluster: `mpirun collage-run`).
  * It is for processors that have what this one has. An earlier file of the name is replaced when the new one is whole. */
 COLLAGE_API int collage_executable_save(const collage_executable* executable, const char* path, char* error,
                                         size_t error_size);
@@ -106,7 +112,7 @@ COLLAGE_API int collage_session_run(collage_session* session, const void* const*
                                     char* error, size_t error_size);
 /* Simulated time that devices and links have spent on the runs of the session, in seconds. */
 COLLAGE_API double collage_session_device_seconds(const collage_session* session);
-/* Bytes that the runs of the session have moved over links of devices, both ways. */
+/* Bytes that the runs of the session have moved over links of devices, and between hosts, both ways. */
 COLLAGE_API uint64_t collage_session_link_bytes(const collage_session* session);
 
 /* From now on the input of each run is the output of the run before: a cache of keys and values, a state. The next run takes
@@ -145,8 +151,8 @@ COLLAGE_API void collage_shaped_session_free(collage_shaped_session* session);
 
 /* Loads an executable for several runs at once: `workers` of them, at least 1, each with `threads` of the host as a session
  * has them. At most `capacity` more requests wait, at least 1. `instances`: how many of each device there are, such as
- * "npu=2": each request goes to the one with the fewest requests. NULL: as many as the executable was compiled for. NULL
- * after an error. */
+ * "npu=2": each request goes to the one with the fewest requests; not for the hosts of a cluster. NULL: as many as the
+ * executable was compiled for. NULL after an error. */
 COLLAGE_API collage_requests* collage_requests_open(const collage_executable* executable, int32_t threads,
                                                     int32_t workers, size_t capacity, const char* instances,
                                                     char* error, size_t error_size);

@@ -176,8 +176,9 @@ class Program:
         return Table(map(_strategy_row, json.loads(text)["compare"]["strategies"]))
 
     def profile(self, /, *inputs: Any, **named: Any) -> Table:
-        """What each kernel, conversion and copy takes, longest first: kind, what, seconds, share. Without inputs: on random
-        ones."""
+        """What each kernel, conversion and copy takes, longest first: kind, what, seconds, share; over the hosts of a cluster
+        also host. Without inputs: on random ones. Of a package that holds several shapes, the one for the inputs is
+        profiled; without inputs the first."""
         compiler = _collage.Compiler()
         with raising(compiler):
             profile = json.loads(compiler.profile_json(self._native, inputs, named))

@@ -79,8 +79,14 @@ void bind_compiler(py::module_& m) {
       .def("diagnostics_json", [](const Compiler& c) { return collage::python::decoded(c.diagnostics_json()); })
       .def("profile_json",
            [](const Compiler& c, const Program& program, const py::tuple& by_place, const py::dict& by_name) {
+             const bool is_given = !by_place.empty() || !by_name.empty();
+             if (is_given && program.is_shaped()) {
+               const collage::python::Arrays given = program.arrays(by_place, by_name);
+               const std::vector<collage::Array> arrays = given.arrays();
+               return released_text([&] { return c.profile_arrays_json(program.executable(), arrays); });
+             }
              std::vector<Operand> operands;
-             if (!by_place.empty() || !by_name.empty()) operands = program.operands(by_place, by_name);
+             if (is_given) operands = program.operands(by_place, by_name);
              std::vector<const void*> inputs;
              for (const Operand& operand : operands) inputs.push_back(operand.data);
              return released_text([&] { return c.profile_json(program.executable(), inputs); });

@@ -121,12 +121,17 @@ std::unique_ptr<collage::ShapedSession> Program::take_shaped_session() {
   return take(idle_shaped_, mutex_, [&] { return std::make_unique<collage::ShapedSession>(executable_, threads_); });
 }
 
-std::vector<Tensor> Program::run_shaped(const py::tuple& by_place, const py::dict& by_name) {
+Arrays Program::arrays(const py::tuple& by_place, const py::dict& by_name) const {
   std::vector<std::string> names;
   for (const Port& port : inputs_) names.push_back(port.name);
   const std::vector<py::object> values = values_of(names, by_place, by_name);
   Arrays given;
   for (size_t i = 0; i < values.size(); ++i) given.add(values[i], port_for(values[i], names[i], inputs_[i].element));
+  return given;
+}
+
+std::vector<Tensor> Program::run_shaped(const py::tuple& by_place, const py::dict& by_name) {
+  const Arrays given = this->arrays(by_place, by_name);
   const std::vector<collage::Array> arrays = given.arrays();
   const py::gil_scoped_release released;
   std::unique_ptr<collage::ShapedSession> session = take_shaped_session();

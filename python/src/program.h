@@ -49,6 +49,9 @@ class Program {
 
   /// The inputs in their order, by place and then by name. Throws TypeError where one is missing, given twice or unknown.
   std::vector<Operand> operands(const pybind11::tuple& by_place, const pybind11::dict& by_name) const;
+  /// Of several shapes: as `operands`, of any shape.
+  Arrays arrays(const pybind11::tuple& by_place, const pybind11::dict& by_name) const;
+  bool is_shaped() const { return is_shaped_; }
   /// One run.
   std::vector<Tensor> run(const pybind11::tuple& by_place, const pybind11::dict& by_name);
 

@@ -201,3 +201,20 @@ def test_names_of_files_need_not_be_utf8(tmp_path, compiled):
     expect_right(collage.load(os.fsdecode(package)), 2)
     with pytest.raises(collage.CollageError):
         collage.load(os.fsdecode(package) + "x")
+
+
+def test_a_profile_is_of_the_specialisation_of_the_inputs(build, tmp_path):
+    """A row that the first specialisation does not have tells which of them was profiled."""
+    import collage
+
+    (tmp_path / "row.ir").write_text("model @row(%x: f32[batch, 3], %i: i64[1]) -> (%y: f32[1, 3]) {\n  %y = Gather(%x, %i)\n}\n")
+    subprocess.run([build / "bin/collagec", "row.ir", "--costs=estimate", "--cache=", "--buckets", "batch=2,6", "-o", "row.collage"],
+                   cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    program = collage.load(tmp_path / "row.collage")
+    row = numpy.array([5])
+    assert program.profile(numpy.ones((6, 3), "float32"), row).column("kind")
+    assert program.profile(x=numpy.ones((6, 3), "float32"), i=row).column("kind")
+    with pytest.raises(collage.CollageError, match="index 5 is out of range"):
+        program.profile(numpy.ones((2, 3), "float32"), row)
+    with pytest.raises(collage.CollageError, match=r"was not compiled for x \[7, 3\]"):
+        program.profile(numpy.ones((7, 3), "float32"), row)

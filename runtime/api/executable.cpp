@@ -24,12 +24,26 @@ CompiledModel::CompiledModel(Plan compiled, std::shared_ptr<const Code> machine_
   for (const PlanPort& port : plan.outputs) outputs.push_back(port_of(plan, port));
 }
 
+CompiledModel::CompiledModel(std::vector<HostPart> host_parts, int host_threads, std::string placed_text)
+    : CompiledModel(host_parts.front().plan, host_parts.front().code, host_threads, std::move(placed_text)) {
+  parts = std::move(host_parts);
+}
+
+Status CompiledModel::save(const std::string& path) const {
+  if (parts.empty()) return write_package(path, {plan, code, threads, placed, ""});
+  std::vector<Package> packages;
+  for (const HostPart& part : parts) packages.push_back({part.plan, part.code, threads, placed, ""});
+  return write_cluster_package(path, packages);
+}
+
 Result<std::shared_ptr<Recovery>> CompiledModel::recovery(int host_threads) const {
   std::lock_guard lock(mutex_);
   std::weak_ptr<Recovery>& known = loaded_[host_threads];
   if (std::shared_ptr<Recovery> recovery = known.lock(); recovery != nullptr) return recovery;
-  Result<std::shared_ptr<Recovery>> recovery = Recovery::open(
-      plan, code, host_threads, {}, std::make_shared<PlanMover>(plan, code, host_threads, LoadOptions()));
+  Result<std::shared_ptr<Recovery>> recovery =
+      parts.empty() ? Recovery::open(plan, code, host_threads, {},
+                                     std::make_shared<PlanMover>(plan, code, host_threads, LoadOptions()))
+                    : open_local_hosts(parts, host_threads, {});
   if (recovery) known = *recovery;
   return recovery;
 }

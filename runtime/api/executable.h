@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "include/collage/runtime.h"
+#include "runtime/cluster/local_hosts.h"
 #include "runtime/core/tensor.h"
 #include "runtime/exec/code.h"
 #include "runtime/exec/recovery.h"
@@ -36,19 +37,25 @@ class NamedPort {
   collage_port port_{};
 };
 
-/// What is public never changes after it was made.
+/// Of one shape. What is public never changes after it was made.
 class CompiledModel {
  public:
   CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads, std::string placed);
+  /// Of a plan for several hosts, which all run in this process: their parts, in their order, with constants that lie
+  /// ready.
+  CompiledModel(std::vector<HostPart> parts, int threads, std::string placed);
 
   /// The loaded plan, and what takes over where a device is lost; one for all sessions of so many threads. It is kept
-  /// as long as one of them.
+  /// as long as one of them. Of several hosts each session has all parts loaded for itself.
   Result<std::shared_ptr<Recovery>> recovery(int threads) const;
+  /// Writes a package.
+  Status save(const std::string& path) const;
 
-  Plan plan;
+  Plan plan;  ///< of several hosts that of the first
   std::shared_ptr<const Code> code;
-  int threads = 1;     ///< that it was compiled for
-  std::string placed;  ///< the placed model as text, for its package
+  std::vector<HostPart> parts{};  ///< of all hosts; empty: there is one
+  int threads = 1;                ///< that it was compiled for
+  std::string placed;             ///< the placed model as text, for its package
   std::vector<std::unique_ptr<const NamedPort>> inputs, outputs;
 
  private:

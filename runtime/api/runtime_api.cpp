@@ -187,6 +187,9 @@ Result<collage_requests*> open_requests(const collage_executable* executable, in
     auto set = compiled.recovery(of_each);
     if (!set) return set.status();
     sets.push_back(std::move(*set));
+  } else if (!compiled.parts.empty()) {
+    return collage::runtime::Status::error("the executable is for the " + std::to_string(compiled.parts.size()) +
+                                           " hosts of a cluster, whose devices are those of its rules: no instances");
   } else {
     auto opened = collage::runtime::open_device_sets(compiled.plan, compiled.code, of_each, instances, {});
     if (!opened) return opened.status();
@@ -214,13 +217,21 @@ Result<collage_request*> submit(collage_requests* requests, const void* const* i
 Result<bool> save(const collage_executable* executable, const char* path) {
   if (executable == nullptr) return collage::runtime::Status::error("there is no executable");
   if (path == nullptr) return collage::runtime::Status::error("there is no path");
-  const CompiledModel& compiled = *executable->compiled;
   const collage::runtime::Status status =
-      executable->shaped != nullptr ? executable->shaped->save(path)
-                                    : collage::runtime::write_package(
-                                          path, {compiled.plan, compiled.code, compiled.threads, compiled.placed, ""});
+      executable->shaped != nullptr ? executable->shaped->save(path) : executable->compiled->save(path);
   if (!status) return status;
   return true;
+}
+
+/// What each host runs, of a package for several.
+Result<std::vector<collage::runtime::HostPart>> parts_of(const collage::runtime::PackageSet& set) {
+  std::vector<collage::runtime::HostPart> parts;
+  for (size_t host = 0; host < set.hosts(); ++host) {
+    Result<collage::runtime::Package> package = set.load(host);
+    if (!package) return package.status();
+    parts.push_back({std::move(package->plan), std::move(package->code)});
+  }
+  return parts;
 }
 
 Result<collage_executable*> load(const char* path) {
@@ -236,7 +247,12 @@ Result<collage_executable*> load(const char* path) {
     if (!first) return refused(first.message());
     return new collage_executable{std::move(*first), std::move(shaped)};
   }
-  if (const auto status = set->check_one_host(); !status) return refused(status.message());
+  if (set->is_cluster()) {
+    auto parts = parts_of(*set);
+    if (!parts) return refused(parts.message());
+    return new collage_executable{
+        std::make_shared<const CompiledModel>(std::move(*parts), set->threads(), set->placed(0)), nullptr};
+  }
   Result<collage::runtime::Package> package = set->load(0);
   if (!package) return refused(package.message());
   return new collage_executable{

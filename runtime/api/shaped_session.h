@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/api/executable.h"
+#include "runtime/api/shaped_inputs.h"
 
 namespace collage::runtime {
 
@@ -32,11 +32,8 @@ class ShapedSession {
   };
 
   Result<Loaded*> loaded(size_t index);
-  Status check_types(std::span<const collage_array> inputs) const;
 
-  std::shared_ptr<const CompiledModel> compiled_;
-  std::shared_ptr<const ShapedModel> shaped_;
-  ShapeTable one_;  ///< of a model of one shape
+  ShapedInputs inputs_;
   int threads_;
   size_t kept_;
   std::list<Loaded> loaded_;  ///< the last used first

@@ -64,7 +64,7 @@ Result<std::unique_ptr<ClusterProgram>> ClusterProgram::open(Plan plan, std::sha
                           (options.package.empty() ? "" : ", package " + options.package);
   std::unique_ptr<ClusterProgram> program(new ClusterProgram(transport, std::move(options)));
   const Status status = program->load(std::move(plan), std::move(code));
-  if (Status agreed = agree(*transport, status, key); !agreed) return agreed;
+  if (Status agreed = agree(*transport, status, key, program->options_.limit); !agreed) return agreed;
   if (Status started = program->start_threads(); !started) {
     transport->abort(started.message());
     return started;
@@ -91,6 +91,7 @@ Status ClusterProgram::load(Plan plan, std::shared_ptr<const Code> code) {
     remotes_.push_back(device->get());
     return std::unique_ptr<Device>(std::move(*device));
   };
+  if (options_.channels > 1) options_.load.host_turns = std::make_shared<HostTurns>();
   Result<std::shared_ptr<const Program>> program =
       Program::load(std::move(plan), std::move(code), options_.threads, options_.load);
   if (!program) return program.status();

@@ -5,8 +5,10 @@
 //     rank k    serve(): on each channel, a ticket -> run of part k -> the next ticket … until rank 0 ends
 //
 // Each channel has an execution of its own in a thread of its own: up to R requests are in flight, and those of one
-// channel follow each other. What is sent for a request is sent on its channel, so that requests never meet
-// (remote_device.h says why nothing waits in a circle). Inputs and outputs are those of rank 0.
+// channel follow each other. On each host one step of the host runs at a time, with all threads, for the request that came
+// first (exec/host_turns.h): as a stage of a pipeline it passes on what it began. What is sent for a request is sent on its
+// channel, so that requests never meet (remote_device.h says why nothing waits in a circle). Inputs and outputs are those of
+// rank 0.
 //
 // A failure of one part is the failure of all: every rank's functions return with its reason.
 #pragma once
@@ -29,9 +31,9 @@ namespace collage::runtime {
 
 /// Equal on all ranks, but for `load`.
 struct ClusterOptions {
-  int threads = 1;        ///< that each execution uses
+  int threads = 1;        ///< of a step of the host; one step at a time has them (exec/host_turns.h)
   int channels = 1;       ///< requests that may be in flight, in [1, kMostChannels]
-  TimeLimit limit{300};   ///< how long a value of another host may take; zero: no limit
+  TimeLimit limit{300};   ///< how long a value of another host may take, or loading there; zero: no limit
   std::string package{};  ///< says which package it is: has to be the same everywhere
   LoadOptions load{};     ///< `make_remote` is set here
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all ranks do together, in the same order, each in one thread at a time. Texts are small. All fail where the
-// transport does, and where a rank does not come within a minute.
+// transport does, and where a rank does not come within the limit.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,24 @@
 
 namespace collage::runtime {
 
+inline constexpr TimeLimit kCollectiveLimit{60};
+
 /// The texts of all ranks, on rank 0; empty on others.
-Result<std::vector<std::string>> gather(Transport& transport, const std::string& text);
+Result<std::vector<std::string>> gather(Transport& transport, const std::string& text,
+                                        TimeLimit limit = kCollectiveLimit);
 
 /// The text of rank 0, on all ranks.
-Result<std::string> broadcast(Transport& transport, const std::string& text);
+Result<std::string> broadcast(Transport& transport, const std::string& text, TimeLimit limit = kCollectiveLimit);
 
 /// Returns when all ranks have come here.
 Status barrier(Transport& transport);
 
-/// The same answer on all ranks: ok if it is ok on all, and all have the same `key`; otherwise what is wrong, and where.
-Status agree(Transport& transport, const Status& status, const std::string& key);
+/// The same answer on all ranks: ok if it is ok on all, and all have the same `key`; otherwise a line for each thing that
+/// is wrong, and where it is wrong, unless that is so everywhere:
+///
+///     rank 1 on node7: cannot read: No such file or directory
+///     ranks 2 on node8, 3 on node8: is no Collage package
+Status agree(Transport& transport, const Status& status, const std::string& key, TimeLimit limit = kCollectiveLimit);
 
 /// A clock beside that of rank 0.
 struct ClockReading {

@@ -15,7 +15,7 @@ namespace {
 /// What the ranks have in common.
 class LocalHub {
  public:
-  explicit LocalHub(int size) : size_(size) {}
+  LocalHub(int size, std::string (*name_of)(int)) : size_(size), name_of_(name_of) {}
 
   int size() const { return size_; }
 
@@ -31,7 +31,7 @@ class LocalHub {
     Status failure = Status::ok();
     {
       std::lock_guard lock(mutex_);
-      if (failure_) failure_ = Status::error("rank " + std::to_string(rank) + ": " + reason);
+      if (failure_) failure_ = Status::error(name_of_(rank) + ": " + reason);
       failure = failure_;
       lines.swap(lines_);
     }
@@ -95,6 +95,7 @@ class LocalHub {
   }
 
   const int size_;
+  std::string (*const name_of_)(int);
   mutable std::mutex mutex_;
   std::map<Line, Waiting> lines_;
   Status failure_ = Status::ok();
@@ -123,8 +124,12 @@ class LocalTransport : public Transport {
 
 }  // namespace
 
-std::vector<std::shared_ptr<Transport>> make_local_transports(int size) {
-  const auto hub = std::make_shared<LocalHub>(size);
+std::string rank_text(int rank) {
+  return "rank " + std::to_string(rank);
+}
+
+std::vector<std::shared_ptr<Transport>> make_local_transports(int size, std::string (*name_of)(int)) {
+  const auto hub = std::make_shared<LocalHub>(size, name_of);
   std::vector<std::shared_ptr<Transport>> transports;
   for (int rank = 0; rank < size; ++rank) transports.push_back(std::make_shared<LocalTransport>(hub, rank));
   return transports;

@@ -99,10 +99,12 @@ class MpiTransport::Loop {
   /// Waits for all ranks. Fails where they do not come in time.
   Status wait_for_start() {
     std::unique_lock lock(mutex_);
-    const bool is_there = changed_.wait_for(lock, options_.start, [this] { return has_started_; });
-    if (!is_there) {
-      return Status::error("MPI did not start within " + std::to_string(static_cast<int>(options_.start.count())) +
-                           " s");
+    const auto is_there = [this] { return has_started_; };
+    if (options_.start <= TimeLimit::zero()) {
+      changed_.wait(lock, is_there);
+    } else if (!changed_.wait_for(lock, options_.start, is_there)) {
+      return Status::error("MPI did not start within " + seconds_text(options_.start) +
+                           ": a rank was not started, was stopped, or has ended");
     }
     return start_status_;
   }

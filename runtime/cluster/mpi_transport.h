@@ -23,7 +23,7 @@
 namespace collage::runtime {
 
 struct MpiOptions {
-  TimeLimit start{60};        ///< until all ranks are there
+  TimeLimit start{8};         ///< until all ranks are there; zero: no limit
   TimeLimit silence{4};       ///< of a rank, until it counts as lost
   TimeLimit last_words{1.5};  ///< from when a rank leaves after a failure until all are ended: output travels
   TimeLimit forced_end{3};    ///< from a failure, where a rank does not leave

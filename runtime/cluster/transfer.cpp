@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cluster/transfer.h"
 
+#include <array>
+#include <cstdio>
 #include <utility>
 
 namespace collage::runtime {
+
+std::string seconds_text(TimeLimit time) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.6g s", time.count());
+  return text.data();
+}
 
 bool Transfer::is_done() const {
   std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "runtime/core/status.h"
 
@@ -14,6 +15,9 @@ namespace collage::runtime {
 
 /// How long something may take; zero: as long as it likes.
 using TimeLimit = std::chrono::duration<double>;
+
+/// `8 s`, `0.5 s`.
+std::string seconds_text(TimeLimit time);
 
 /// Functions may be called by several threads at once.
 class Transfer {

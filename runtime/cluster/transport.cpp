@@ -5,7 +5,7 @@ namespace collage::runtime {
 
 Status Transport::finish(const Transfer& transfer, TimeLimit limit, const std::string& what) {
   if (limit > TimeLimit::zero() && !transfer.wait_for(limit)) {
-    abort("waited " + std::to_string(static_cast<long long>(limit.count())) + " s for " + what);
+    abort("waited " + seconds_text(limit) + " for " + what);
   }
   return transfer.wait();
 }

@@ -6,19 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/exec/companion.h"
 #include "runtime/exec/recovery.h"
 
 namespace collage::runtime {
-
-/// What runs beside an executor whenever that runs: the parts of other hosts, in this process or in
-/// others.
-class Companion {
- public:
-  virtual ~Companion() = default;
-  virtual void begin() = 0;
-  /// After the executor's own run, which ended with `status`. Returns the failure of the run as a whole.
-  virtual Status end(Status status) = 0;
-};
 
 class Executor {
  public:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/core/host_space.h"
 #include "runtime/plan/plan_schedule.h"
 
 namespace collage::runtime {
@@ -61,7 +62,8 @@ bool KeptValue::find_steps() {
   const auto* out = std::get_if<ConvertStep>(&plan.steps[writers[0]]);
   if (out == nullptr || out->to != written) return false;
   const Buffer& source = plan.buffers[static_cast<size_t>(out->from)];
-  if (source.space == 0 || source.tensor.bytes() == 0) return false;
+  // Another host sends and receives with every run.
+  if (source.tensor.bytes() == 0 || is_host_space(plan.spaces[static_cast<size_t>(source.space)].name)) return false;
   for (size_t step : in_steps_) {
     const auto* in = std::get_if<ConvertStep>(&plan.steps[step]);
     if (in == nullptr || in->from != read || plan.buffers[static_cast<size_t>(in->to)].space != source.space) {

@@ -15,6 +15,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/devices/faults/fault_injector.h"
 #include "runtime/exec/code.h"
+#include "runtime/exec/host_turns.h"
 #include "runtime/exec/library_kernels.h"
 #include "runtime/exec/step_graph.h"
 #include "runtime/plan/plan.h"
@@ -29,6 +30,7 @@ struct LoadOptions {
   std::function<std::unique_ptr<Device>(std::unique_ptr<Device>)> wrap{};
   /// Makes the devices of kind `remote` (plan/plan.h): other hosts; empty: a plan that has any cannot be loaded.
   std::function<Result<std::unique_ptr<Device>>(const DeviceSpec&)> make_remote{};
+  std::shared_ptr<HostTurns> host_turns{};  ///< of steps of the host; null: executions do not wait for each other
 };
 
 class Program {
@@ -47,6 +49,8 @@ class Program {
   const Plan& plan() const { return plan_; }
   int threads() const { return threads_; }
   int retries() const { return options_.retries; }
+  /// Null: executions do not wait for each other.
+  HostTurns* host_turns() const { return options_.host_turns.get(); }
   /// Spaces of devices that are lost.
   std::vector<std::string> lost_devices() const;
   const StepGraph& graph() const { return graph_; }

@@ -10,6 +10,8 @@
 namespace collage::runtime {
 namespace {
 
+constexpr const char* kKeptAreLost = "; values that were kept from run to run are lost with it";
+
 /// `host`, `host and npu[1]`, `host, npu[1] and npu[2]`
 std::string listed(const std::set<std::string>& names) {
   std::string text;
@@ -89,6 +91,13 @@ Result<std::shared_ptr<Recovery>> Recovery::open(const Plan& plan, std::shared_p
   return recovery;
 }
 
+std::shared_ptr<Recovery> Recovery::of_ensemble(std::shared_ptr<const Program> program,
+                                                std::shared_ptr<Ensemble> ensemble) {
+  auto recovery = std::make_shared<Recovery>(std::move(program), nullptr);
+  recovery->ensemble_ = std::move(ensemble);
+  return recovery;
+}
+
 Result<std::shared_ptr<const Program>> Recovery::replace(const std::shared_ptr<const Program>& failed,
                                                          std::optional<size_t> step) {
   std::lock_guard lock(mutex_);
@@ -128,21 +137,32 @@ Result<std::unique_ptr<RecoveringExecution>> RecoveringExecution::create(std::sh
   return made;
 }
 
+/// Runs the execution from now on, with what was asked of the one before.
+Status RecoveringExecution::take(std::unique_ptr<Execution> execution) {
+  for (const auto& [output, input] : kept_) {
+    if (Status status = execution->keep(output, input); !status) return status;
+  }
+  if (execution_ != nullptr) count_past();
+  execution_ = std::move(execution);
+  execution_->observe(observer_);
+  return Status::ok();
+}
+
+Status RecoveringExecution::join_ensemble() {
+  Result<Ensemble::Member> member = recovery_->ensemble()->make();
+  if (!member) return member.status();
+  if (Status status = take(std::move(member->first)); !status) return status;
+  others_ = std::move(member->others);
+  return Status::ok();
+}
+
 /// Ends: each round has fewer devices.
 Status RecoveringExecution::prepare(std::shared_ptr<const Program> program) {
+  if (recovery_->ensemble() != nullptr) return join_ensemble();
   while (true) {
     Result<std::unique_ptr<Execution>> execution = Execution::create(program);
-    Status status = execution.status();
-    if (status) {
-      for (const auto& [output, input] : kept_) {
-        if (status = (*execution)->keep(output, input); !status) break;
-      }
-    }
-    if (status) {
-      execution_ = std::move(*execution);
-      execution_->observe(observer_);
-      return status;
-    }
+    const Status status = execution ? take(std::move(*execution)) : execution.status();
+    if (status) return status;
     if (program->lost_devices().empty()) return status;
     Result<std::shared_ptr<const Program>> next = recovery_->replace(program, std::nullopt);
     if (!next) return Status::error(status.message() + "; " + next.message());
@@ -156,21 +176,53 @@ Status RecoveringExecution::recover(const Status& failure) {
   // Who observes steps knows the steps of this program alone.
   if (observer_) return failure;
   const size_t step = execution_->runner().device_failure()->step;
-  const bool had_values = std::any_of(execution_->kept().begin(), execution_->kept().end(),
-                                      [](const auto& kept) { return kept->has_value(); });
+  const bool had_values = has_kept_values();
   Result<std::shared_ptr<const Program>> next = recovery_->replace(failed, step);
   if (!next) return Status::error(failure.message() + "; " + next.message());
-  past_retries_ += execution_->runner().retries() + execution_->restarts();
-  past_link_bytes_ += execution_->runner().link_bytes().all();
-  past_device_time_ += execution_->device_time();
-  if (!execution_->runner().last_retried().empty()) past_retried_ = execution_->runner().last_retried();
   if (Status status = prepare(std::move(*next)); !status)
     return Status::error(failure.message() + "; " + status.message());
-  if (had_values) return Status::error(failure.message() + "; values that were kept from run to run are lost with it");
+  if (had_values) return Status::error(failure.message() + kKeptAreLost);
   return Status::ok();
 }
 
+bool RecoveringExecution::has_kept_values() const {
+  return std::any_of(execution_->kept().begin(), execution_->kept().end(),
+                     [](const auto& kept) { return kept->has_value(); });
+}
+
+/// Before another execution takes over: what this one did still counts.
+void RecoveringExecution::count_past() {
+  past_retries_ = retries();
+  past_link_bytes_ = link_bytes();
+  past_device_time_ = device_time();
+  past_retried_ = last_retried();
+}
+
+size_t RecoveringExecution::link_bytes() const {
+  const size_t beside = others_ == nullptr ? 0 : others_->link_bytes();
+  return past_link_bytes_ + execution_->runner().link_bytes().all() + beside;
+}
+
+Duration RecoveringExecution::device_time() const {
+  const Duration beside = others_ == nullptr ? Duration() : others_->device_time();
+  return past_device_time_ + execution_->device_time() + beside;
+}
+
+/// A failure is the end of all parts as they are.
+template <typename Run>
+Status RecoveringExecution::run_with_others(const Run& run) {
+  others_->begin();
+  const Status status = others_->end(run());
+  if (status) return status;
+  const bool had_values = has_kept_values();
+  if (Status again = join_ensemble(); !again) return Status::error(status.message() + "; " + again.message());
+  return had_values ? Status::error(status.message() + kKeptAreLost) : status;
+}
+
 Status RecoveringExecution::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+  if (others_ != nullptr) {
+    return run_with_others([&] { return execution_->run(inputs, outputs); });
+  }
   while (true) {
     const Status status = execution_->run(inputs, outputs);
     if (status) return status;
@@ -179,6 +231,17 @@ Status RecoveringExecution::run(std::span<const std::byte* const> inputs, std::s
 }
 
 Result<std::vector<Tensor>> RecoveringExecution::run(const std::vector<Tensor>& inputs) {
+  if (others_ != nullptr) {
+    // What cannot begin here begins nowhere.
+    if (Status status = execution_->check_inputs(inputs); !status) return status;
+    Result<std::vector<Tensor>> outputs = std::vector<Tensor>();
+    const Status status = run_with_others([&] {
+      outputs = execution_->run(inputs);
+      return outputs.status();
+    });
+    if (!status) return status;
+    return outputs;
+  }
   while (true) {
     Result<std::vector<Tensor>> outputs = execution_->run(inputs);
     if (outputs) return outputs;

@@ -5,6 +5,9 @@
 //     run on Program A: npu[0] is lost in step 7   =>   Replanner: Program B without npu[0]   =>   run on Program B
 //
 // All executions that share a Recovery share the program that took over: it is made once.
+//
+// Of a plan for several hosts, run in one process (Ensemble), every failure is that of all parts: the run fails, and the
+// execution has all of them made anew for the next one.
 #pragma once
 
 #include <memory>
@@ -13,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/exec/companion.h"
 #include "runtime/exec/execution.h"
 
 namespace collage::runtime {
@@ -64,8 +68,14 @@ class Recovery {
   static Result<std::shared_ptr<Recovery>> open(const Plan& plan, std::shared_ptr<const Code> code, int threads,
                                                 LoadOptions options, std::shared_ptr<Replanner> replanner);
 
+  /// `program`: of the first part, for those who ask what it is.
+  static std::shared_ptr<Recovery> of_ensemble(std::shared_ptr<const Program> program,
+                                               std::shared_ptr<Ensemble> ensemble);
+
   /// The program that runs now.
   std::shared_ptr<const Program> program() const;
+  /// Makes all executions; null: they are made of `program`.
+  Ensemble* ensemble() const { return ensemble_.get(); }
   /// What runs in place of `failed`, which lost devices in `step`. The failure says what cannot be done.
   Result<std::shared_ptr<const Program>> replace(const std::shared_ptr<const Program>& failed,
                                                  std::optional<size_t> step);
@@ -80,6 +90,7 @@ class Recovery {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<FaultInjector> faults_;  ///< null: none; knows devices that were lost while a program was loaded
   std::shared_ptr<Replanner> replanner_;
+  std::shared_ptr<Ensemble> ensemble_;
   std::vector<std::string> lost_;
   std::vector<DeviceLoss> losses_;
 };
@@ -90,8 +101,8 @@ class RecoveringExecution {
   /// Where a device is lost while its memory is prepared, the replacement is prepared.
   static Result<std::unique_ptr<RecoveringExecution>> create(std::shared_ptr<Recovery> recovery);
 
-  // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, the run
-  // fails, and the next one starts from the caller's inputs.
+  // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, or there are
+  // parts of other hosts, a run fails, and the next one starts from the caller's inputs.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
   Status keep(size_t output, size_t input);
@@ -105,16 +116,23 @@ class RecoveringExecution {
   /// Over all programs.
   size_t retries() const { return past_retries_ + execution_->runner().retries() + execution_->restarts(); }
   const std::string& last_retried() const;
-  size_t link_bytes() const { return past_link_bytes_ + execution_->runner().link_bytes().all(); }
-  Duration device_time() const { return past_device_time_ + execution_->device_time(); }
+  size_t link_bytes() const;
+  Duration device_time() const;
 
  private:
   explicit RecoveringExecution(std::shared_ptr<Recovery> recovery) : recovery_(std::move(recovery)) {}
   Status prepare(std::shared_ptr<const Program> program);
+  Status join_ensemble();
+  Status take(std::unique_ptr<Execution> execution);
+  template <typename Run>
+  Status run_with_others(const Run& run);
+  bool has_kept_values() const;
+  void count_past();
   /// After a failure of a run: ok if it is to be run again.
   Status recover(const Status& failure);
 
   std::shared_ptr<Recovery> recovery_;
+  std::shared_ptr<Companion> others_;  ///< of a member of an ensemble; null: there are none
   std::unique_ptr<Execution> execution_;
   std::vector<std::pair<size_t, size_t>> kept_;  ///< output, input
   StepRunner::Observer observer_;

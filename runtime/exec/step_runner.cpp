@@ -115,6 +115,7 @@ Status StepRunner::on_threads(RangeFunction body, void* context) {
 }
 
 void StepRunner::start_run() {
+  if (HostTurns* turns = program_.host_turns(); turns != nullptr) run_ = turns->begin_run();
   timeline_ = Timeline();
   wall_slots_.clear();
   std::fill(states_.begin(), states_.end(), State::Pending);
@@ -236,6 +237,7 @@ Status StepRunner::run_step(size_t s, const Observer& observer) {
     for (int before : node(s).after) {
       if (Status status = complete(static_cast<size_t>(before)); !status) return status;
     }
+    const HostTurns::Turn turn(program_.host_turns(), run_);
     if (is_timed) start = StepClock::now();
     if (Status status = run_on_host(s, is_observed); !status) return status;
   } else if (states_[s] == State::Pending) {

@@ -16,6 +16,7 @@
 // send finds its place ready, and a failure is final: hosts that wait for this one are told.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -114,6 +115,7 @@ class StepRunner {
   const Program& program_;
   const std::vector<BoundStep>& steps_;
   const bool is_part_;                ///< of a plan for several hosts
+  uint64_t run_ = 0;                  ///< its number in Program::host_turns
   std::unique_ptr<Workers> workers_;  ///< null: one thread
   std::vector<bool> needs_openmp_;    ///< by step: it opens parallel regions of OpenMP by itself
   std::vector<std::unique_ptr<DeviceQueue>> queues_;

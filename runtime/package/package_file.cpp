@@ -147,7 +147,6 @@ Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
   PackageFile package;
   package.version_ = number_at<uint32_t>(head, kVersionAt);
   package.threads_ = threads;
-  package.file_ = file;
   const bool is_read_at_once = package.version_ != kClusterPackageVersion;
   const size_t mapped = is_read_at_once ? file_bytes : kTableAt + table_bytes;
   Result<std::shared_ptr<const std::byte>> memory = map_bytes(*file, 0, mapped, Paging::AtOnce);
@@ -158,7 +157,10 @@ Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
   if (content_hash(table_text, 1) != package.table_hash_)
     return Status::error("is damaged: its table is not as it was written");
   if (Status rows = package.add_rows(table_text, file_bytes); !rows) return rows;
-  if (!is_read_at_once) return package;
+  if (!is_read_at_once) {
+    package.file_ = file;
+    return package;
+  }
   for (auto& [name, section] : package.sections_) {
     section.first = {*memory, memory->get() + section.offset};
     if (Status good = package.check(name, section); !good) return good;

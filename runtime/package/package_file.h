@@ -83,7 +83,7 @@ class PackageFile {
   uint32_t version_ = kPackageVersion;
   int threads_ = 1;
   std::string table_hash_;
-  std::shared_ptr<const Descriptor> file_;
+  std::shared_ptr<const Descriptor> file_;  ///< null where all sections were mapped at once
   std::map<std::string, Section, std::less<>> sections_;
 };
 

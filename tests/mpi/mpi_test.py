@@ -149,6 +149,7 @@ cluster pair {
   }
 }
 """
+OTHER_MODEL = MODEL.replace("16", "32")
 ONE_HOST = """model @one(%x: f32[8, 16]) -> (%y: f32[8, 16]) {
   %y = Neg(%x)
 }
@@ -160,7 +161,7 @@ class CollageRun(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.path = lambda _, name: os.path.join(cls.folder.name, name)
-        for name, text in (("two.ir", MODEL), ("pair.rules", CLUSTER), ("one.ir", ONE_HOST)):
+        for name, text in (("two.ir", MODEL), ("other.ir", OTHER_MODEL), ("pair.rules", CLUSTER), ("one.ir", ONE_HOST)):
             with open(os.path.join(cls.folder.name, name), "w") as file:
                 file.write(text)
 
@@ -197,6 +198,7 @@ class CollageRun(unittest.TestCase):
                 document = json.loads(out)
                 self.assertEqual(document["hosts"], 2)
                 self.assertEqual(document["requests"]["in_flight"], 3)
+                self.assertGreater(document["cluster"]["predicted_per_second"], 0)
                 ranks = document["cluster"]["ranks"]
                 self.assertEqual([rank["host"] for rank in ranks], ["host", "host[1]"])
                 self.assertGreater(ranks[0]["sent_bytes"], 0)
@@ -205,6 +207,74 @@ class CollageRun(unittest.TestCase):
                     events = json.load(file)["traceEvents"]
                 names = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
                 self.assertLessEqual({"host", "host[1]", "host to host[1]", "host[1] from host"}, names)
+
+    def end_of(self, launcher, ranks, script, *words):
+        """Code, output and seconds of ranks that run a shell script; `$RANK` is the number of each."""
+        script = "RANK=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; " + script
+        start = time.monotonic()
+        code, out, err = run(launcher, ranks, ["/bin/sh", "-c", script, "sh", *words])
+        return code, out + err, time.monotonic() - start
+
+    def test_a_package_that_one_rank_lacks_ends_all(self):
+        command = self.compile_two()
+        for module, launcher in LAUNCHERS:
+            with self.subTest(module):
+                code, text, seconds = self.end_of(launcher, 2, 'if [ "$RANK" = 1 ]; then exec "$1" "$2.missing"; fi; exec "$@"', *command)
+                self.assertNotEqual(code, 0, text)
+                self.assertRegex(text, r"error: rank 1 on \S+: cannot read: No such file")
+                self.assertEqual(text.count("No such file"), 1, text)
+                self.assertLess(seconds, LONGEST_END, text)
+
+    def test_ranks_with_different_packages_end(self):
+        command = self.compile_two()
+        self.compile("other.ir", "other.collage", "rules/onednn.rules", self.path("pair.rules"))
+        for module, launcher in LAUNCHERS:
+            with self.subTest(module):
+                code, text, seconds = self.end_of(launcher, 2, 'if [ "$RANK" = 1 ]; then exec "$1" "$3"; else exec "$1" "$2"; fi', *command,
+                                                  self.path("other.collage"))
+                self.assertNotEqual(code, 0, text)
+                self.assertRegex(text, r"rank 1 on \S+ has `package .*all ranks need the same file")
+                self.assertLess(seconds, LONGEST_END, text)
+
+    def test_a_missing_package_is_said_once(self):
+        for module, launcher in LAUNCHERS:
+            with self.subTest(module):
+                code, out, err = run(launcher, 2, [f"{BIN}/collage-run", self.path("nowhere.collage")])
+                self.assertNotEqual(code, 0)
+                self.assertEqual((out + err).count("cannot read"), 1, out + err)
+
+    def test_a_missing_input_is_said_once(self):
+        command = self.compile_two()
+        for module, launcher in LAUNCHERS:
+            with self.subTest(module):
+                code, text, seconds = self.end_of(launcher, 2, 'exec "$@"', *command, "--input", "x=" + self.path("nowhere.npy"))
+                self.assertNotEqual(code, 0, text)
+                self.assertEqual(text.count("nowhere.npy"), 1, text)
+                self.assertLess(seconds, LONGEST_END, text)
+
+    def test_a_rank_that_does_not_start_ends_all(self):
+        command = self.compile_two()
+        for module, launcher in LAUNCHERS:
+            for act, limit in (("kill -STOP $$", "2"), ("exit 1", "2.5")):
+                with self.subTest(module + ": " + act):
+                    code, text, seconds = self.end_of(launcher, 2, f'if [ "$RANK" = 1 ]; then {act}; fi; exec "$@" --start-timeout {limit}',
+                                                      *command)
+                    self.assertNotEqual(code, 0, text)
+                    if act != "exit 1":  # of which OpenMPI's mpirun hears itself
+                        self.assertIn(f"MPI did not start within {limit} s", text)
+                    self.assertLess(seconds, LONGEST_END, text)
+
+    def test_times_are_fractions_of_seconds_too(self):
+        command = self.compile_two()
+        for wrong in ("-1", "nan", "1e9", "soon"):
+            for option in ("--timeout", "--start-timeout"):
+                done = subprocess.run(command + [option, wrong], capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"{option}: `{wrong}` is no number of seconds from 0 to 1000000", done.stderr)
+        for module, launcher in LAUNCHERS:
+            with self.subTest(module):
+                code, out, err = run(launcher, 2, command + ["--check", "--timeout", "7.5", "--start-timeout", "8.25"])
+                self.assertEqual(code, 0, out + err)
 
     def test_links_are_measured_and_written(self):
         text = "rules 1\nswitch lan {}\ncluster pair {\n  host count 2 { memory 1 GiB link lan bandwidth 7 GB/s latency 9 ms duplex }  // two\n}\n"
@@ -218,6 +288,12 @@ class CollageRun(unittest.TestCase):
                 written = file.read()
             self.assertRegex(written, r"memory 1 GiB link lan bandwidth [0-9.]+ [KMG]?B/s latency [0-9.]+ [mun]?s duplex }  // two\n")
             self.assertNotIn("7 GB/s latency 9 ms", written)
+
+    def test_rules_that_cannot_be_read_are_said_once(self):
+        for _, launcher in LAUNCHERS:
+            code, out, err = run(launcher, 2, [f"{BIN}/collagec", "calibrate", self.path("nowhere.rules")])
+            self.assertNotEqual(code, 0, out + err)
+            self.assertEqual((out + err).count("nowhere.rules"), 1, out + err)
 
     def test_the_number_of_ranks_is_that_of_the_hosts(self):
         command = self.compile_two()

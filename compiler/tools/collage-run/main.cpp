@@ -51,11 +51,13 @@ class PackageRun {
   /// False after errors.
   bool run() {
     runtime::Result<runtime::PackageSet> set = runtime::PackageSet::open(file_);
-    if (!set) return diags_.error_at(Code::CannotRead, file_, "{}", set.message());
+    const std::string key = set ? "package " + set->digest() : "";
+    const runtime::TimeLimit limit(options_.timeout);
+    if (!ranks_.mpi().agree(set.status(), key, limit, Code::CannotRead, file_, diags_)) return false;
     if (options_.about) return fmt::print("{}", set->about()), true;
     if (options_.placed) return print_placed(*set), true;
     if (set->is_cluster()) return run_over_hosts(*set);
-    if (tools::ranks_of_environment() != 1) {
+    if (ranks_.mpi().count() != 1) {
       return diags_.error_at(Code::RunFailed, file_, "{}",
                              "is for one host, and each rank of mpirun would run all of it: run it without mpirun");
     }
@@ -131,7 +133,7 @@ class PackageRun {
     if (good && request.is_asked) good = run_once(request, ports, *inputs, {}, executor);
     if (good && options_.bench > 0) good = bench(plan, first, ranks_.threads(), executor);
     if (good && options_.requests.is_asked()) {
-      const std::optional<execution::ClusterRequests> report =
+      const std::optional<execution::RequestTimes> report =
           execution::bench_cluster(program, options_.bench, first, diags_);
       if (!report) return false;
       json_["requests"] = execution::cluster_json(*report);
@@ -307,12 +309,15 @@ int run(int argc, char** argv) {
   if (options.packages.empty()) return wrong_usage("a package is needed: `collage-run FILE`");
   if (std::string wrong = tools::wrong_combination(options); !wrong.empty()) return wrong_usage(wrong);
   // Starting again takes longer than many models: for one run it does not pay.
-  if (options.bench > 0 && tools::ranks_of_environment() == 1) tools::restart_with_short_waits(argv);
+  if (options.bench > 0 && execution::MpiRanks::of_environment() == 1) tools::restart_with_short_waits(argv);
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   tools::Ranks ranks;
-  const bool good = run_packages(options, ranks, sources, diags);
-  fmt::print(stderr, "{}", diags.render());
+  const bool stops = options.about || options.placed;
+  const bool starts = !stops && execution::MpiRanks::of_environment() != 1;
+  const bool good = (!starts || ranks.mpi().start(runtime::TimeLimit(options.start_timeout), diags)) &&
+                    run_packages(options, ranks, sources, diags);
+  if (ranks.mpi().prints_errors()) fmt::print(stderr, "{}", diags.render());
   const bool only_usage = std::all_of(diags.records().begin(), diags.records().end(),
                                       [](const auto& record) { return record.code == Code::BadOption; });
   const int code = good ? kSuccess : only_usage ? kWrongUsage : kInputError;

@@ -1,66 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/tools/collage-run/ranks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <utility>
 
-#include "runtime/cluster/collectives.h"
+#include "runtime/core/text.h"
 
 namespace collage::tools {
-namespace {
 
 using support::Code;
 
-}  // namespace
-
-int ranks_of_environment() {
-  const std::optional<runtime::MpiLaunch> launch = runtime::find_mpi_launch();
-  return launch ? launch->size : 1;
-}
-
 runtime::ClusterProgram* Ranks::open(const std::string& file, const runtime::PackageSet& set, const RunOptions& options,
                                      support::Diagnostics& diags) {
-  const int hosts = static_cast<int>(set.hosts());
-  const auto fail = [&](const std::string& message) -> runtime::ClusterProgram* {
-    diags.error_at(Code::RunFailed, file, "{}", message);
-    return nullptr;
-  };
-  const auto wrong_number = [&](const std::string& ranks) {
-    return fail(fmt::format("is for {} hosts, and {}: `mpirun -n {} collage-run {}`", hosts, ranks, hosts, file));
-  };
-  const std::optional<runtime::MpiLaunch> launch = runtime::find_mpi_launch();
-  if (!launch) return wrong_number("this is one process");
-  if (launch->size > 0 && launch->size != hosts) return wrong_number(fmt::format("mpirun started {}", launch->size));
-  runtime::Result<std::shared_ptr<runtime::MpiTransport>> transport = runtime::MpiTransport::start(*launch);
-  if (!transport) return fail(transport.message());
-  transport_ = std::move(*transport);
-  if (transport_->size() != hosts) return wrong_number(fmt::format("mpirun started {}", transport_->size()));
+  const bool is_started =
+      mpi_.has_started() || !runtime::find_mpi_launch() || mpi_.start(runtime::TimeLimit(options.start_timeout), diags);
+  if (!is_started) return nullptr;
+  if (!mpi_.check_count(static_cast<int>(set.hosts()), "is for", "collage-run " + file, file, diags)) return nullptr;
 
   const int in_flight = std::max(options.requests.in_flight, 1);
-  threads_ = std::max(1, (options.threads > 0 ? options.threads : set.threads()) / in_flight);
-  runtime::Result<runtime::Package> package = set.load(static_cast<size_t>(transport_->rank()));
-  if (runtime::Status status = runtime::agree(*transport_, package.status(), "package " + set.digest()); !status) {
-    return fail(status.message());
-  }
-  known_ = package->plan;
-  known_.constants.clear();
-  known_.host_constants = {};
+  threads_ = options.threads > 0 ? options.threads : set.threads();
   runtime::ClusterOptions cluster;
   cluster.threads = threads_;
   cluster.channels = in_flight;
   cluster.limit = runtime::TimeLimit(options.timeout);
   cluster.package = set.digest();
-  auto program = runtime::ClusterProgram::open(std::move(package->plan), package->code, transport_, cluster);
-  if (!program) return fail(program.message());
+  const std::shared_ptr<runtime::MpiTransport>& transport = mpi_.transport();
+  runtime::Result<runtime::Package> package = set.load(static_cast<size_t>(transport->rank()));
+  if (!mpi_.agree(package.status(), "package " + set.digest(), cluster.limit, Code::CannotRead, file, diags))
+    return nullptr;
+  known_ = package->plan;
+  known_.constants.clear();
+  known_.host_constants = {};
+  auto program = runtime::ClusterProgram::open(std::move(package->plan), package->code, transport, cluster);
+  if (!program) {
+    for (const std::string& line : runtime::split(program.message(), '\n')) {
+      diags.error_at(Code::RunFailed, file, "{}", line);
+    }
+    return nullptr;
+  }
   program_ = std::move(*program);
   return program_.get();
 }
 
 void Ranks::leave(int code) {
   program_.reset();
-  if (transport_ != nullptr) (void)transport_->leave(code);
-  transport_.reset();
+  mpi_.leave(code);
 }
 
 }  // namespace collage::tools

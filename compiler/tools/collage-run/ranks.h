@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that `mpirun` started, of which this one is a rank, and the part of a package that it runs.
+// The part of a package for several hosts that this rank of `mpirun` runs.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "compiler/execution/mpi_ranks.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/tools/collage-run/run_options.h"
 #include "runtime/cluster/cluster_program.h"
-#include "runtime/cluster/mpi_transport.h"
 #include "runtime/package/package.h"
 
 namespace collage::tools {
-
-/// How many ranks the environment speaks of; 1 where nothing started ranks, 0 where there are some and MPI has to be
-/// asked. MPI is not loaded.
-int ranks_of_environment();
 
 class Ranks {
  public:
@@ -25,15 +21,15 @@ class Ranks {
 
   /// The runs that the package has with it, on rank 0.
   const runtime::Plan& known() const { return known_; }
-  int threads() const { return threads_; }  ///< of each request in flight
+  int threads() const { return threads_; }  ///< of a step of the host
 
-  /// The last thing of all, after messages were printed: leaves MPI. After a failure of any rank it ends all, with this
-  /// code.
+  execution::MpiRanks& mpi() { return mpi_; }
+  /// As MpiRanks::leave.
   void leave(int code);
 
  private:
-  std::shared_ptr<runtime::MpiTransport> transport_;  ///< null: MPI was not started
-  runtime::Plan known_;                               ///< of the part, without the values of constants
+  execution::MpiRanks mpi_;
+  runtime::Plan known_;  ///< of the part, without the values of constants
   int threads_ = 1;
   std::unique_ptr<runtime::ClusterProgram> program_;
 };

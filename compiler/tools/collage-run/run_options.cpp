@@ -7,6 +7,7 @@
 
 #include "compiler/tools/command_line/file_uses.h"
 #include "compiler/tools/command_line/run_options.h"
+#include "compiler/tools/command_line/seconds_option.h"
 #include "runtime/exec/relocate.h"
 #include "runtime/pool/pool.h"
 
@@ -92,11 +93,10 @@ void add_run_options(CLI::App& app, RunOptions& options) {
                                        "with --requests: spread them over this many devices of a kind: npu=3"};
   add_count(app, kRequests, options.requests.in_flight, kMostRequests);
   add_text(app, kInstances, options.requests.instances);
-  app.add_option("--timeout", options.timeout,
-                 "under mpirun: how long a value of another host may take, in seconds; 0: no limit")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0, 1'000'000).description(""))
-      ->default_str(std::to_string(options.timeout));
+  add_seconds(app, "--timeout", options.timeout,
+              "under mpirun: how long a value of another host, or loading there, may take; 0: no limit");
+  add_seconds(app, "--start-timeout", options.start_timeout,
+              "under mpirun: how long it may take until all ranks are there; 0: no limit");
   add_text(app, kFaultsOption, options.faults);
   add_text(app, kTraceOption, options.trace.file);
   app.add_flag(std::string(kTimelineFlag), options.trace.prints, std::string(kTimelineHelp));

@@ -77,7 +77,8 @@ struct OptionRow {
   std::string_view environment = "";              ///< variable that is read where the option is not given
   std::string_view implies = "";                  ///< flag that it sets
   std::vector<std::string_view> stopped_by = {};  ///< options that end the compilation before this one is used
-  std::string_view goes_on_with = "";  ///< option with which this one ends nothing, though it is in `stopped_by`
+  std::vector<std::string_view> goes_on_with =
+      {};  ///< options with which this one ends nothing, though it is in `stopped_by`
   std::vector<std::string_view> excludes = {};
   std::vector<std::string_view> needs = {};  ///< `--run`, `--objective=latency`, `--run or --bench`
 };

@@ -123,9 +123,9 @@ class Parser {
 
   /// Given, and not kept from ending the compilation.
   bool stops(std::string_view name) const {
-    if (!is_given(name)) return false;
-    const std::string_view other = row_of(name).goes_on_with;
-    return other.empty() || !is_given(other);
+    const std::vector<std::string_view>& others = row_of(name).goes_on_with;
+    return is_given(name) &&
+           std::none_of(others.begin(), others.end(), [this](std::string_view other) { return is_given(other); });
   }
 
   /// `--run`: given; `--objective=latency`: has this value; `--run or --bench`: one of them holds.
@@ -158,7 +158,20 @@ class Parser {
     }
     if (parsed_.options.emit == driver::Emit::Onnx && parsed_.options.output.empty())
       return "--emit=onnx writes a binary file: name it by `-o FILE.onnx`";
+    if (std::string message = text_in_package(); !message.empty()) return message;
     return overwritten_files();
+  }
+
+  /// `--simulate -o m.collage`
+  std::string text_in_package() const {
+    const std::string& output = parsed_.options.output;
+    if (std::filesystem::path(output).extension() != ".collage") return "";
+    for (std::string_view option :
+         {"--emit", "--simulate", "--why", "--why-not", "--diff-placements", "--dump-lowering"}) {
+      if (!is_given(option)) continue;
+      return fmt::format("{} writes no package: give `{}` another ending than .collage", option, output);
+    }
+    return "";
   }
 
   /// `--report ''`

@@ -50,9 +50,12 @@ driver::WorkListener TerminalProgress::listener() {
   listener.begin = [this](Work work) { begin(work); };
   listener.end = [this] { end(); };
   listener.stop = &interrupt_flag();
+  constexpr double kLongWait = 10;  // seconds: whoever reads a log wants to know then
+  listener.waiting = [least = is_terminal_ ? 0 : kLongWait](const std::string& process, double seconds) {
+    if (seconds >= least) fmt::print(stderr, "measuring   waiting until {} has measured\n", process);
+  };
   if (!is_terminal_) return listener;
   listener.progress = [this](const Progress& progress) { show(progress); };
-  listener.waiting = [] { fmt::print(stderr, "measuring   waiting until another compiler has measured\n"); };
   return listener;
 }
 

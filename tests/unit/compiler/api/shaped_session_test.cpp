@@ -127,6 +127,33 @@ TEST_F(Shaped, APackageOfOneBucketPadsAndIsOfOneShape) {
   EXPECT_EQ(y, std::vector<float>(12, 2.0F));
 }
 
+/// A row that the first specialisation does not have tells which of them was profiled.
+TEST_F(Shaped, AProfileIsOfTheSpecialisationOfTheInputs) {
+  std::ofstream(folder_ / "m.ir") << "model @g(%x: f32[batch, 3], %i: i64[1]) -> (%y: f32[1, 3]) {\n"
+                                     "  %y = Gather(%x, %i)\n"
+                                     "}\n";
+  compile("batch=2,6");
+  const collage::Executable executable = collage::Executable::load(path());
+  const collage::Compiler compiler;
+  const std::vector<float> x(21, 1.0F);
+  const std::array<int64_t, 2> two{2, 3}, six{6, 3}, seven{7, 3};
+  const std::array<int64_t, 1> one{1}, row{5};
+  const auto profile = [&](const collage::Executable& of, const int64_t* shape) -> std::string {
+    try {
+      return compiler.profile_arrays_json(
+          of, {{COLLAGE_F32, 2, shape, x.data()}, {COLLAGE_I64, 1, one.data(), row.data()}});
+    } catch (const collage::Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(profile(executable, six.data()).find("\"rows\""), std::string::npos) << profile(executable, six.data());
+  EXPECT_NE(profile(executable.shape(1), six.data()).find("\"rows\""), std::string::npos);
+  EXPECT_NE(profile(executable, two.data()).find("index 5 is out of range"), std::string::npos);
+  EXPECT_NE(profile(executable, seven.data()).find("the model was not compiled for x [7, 3]"), std::string::npos);
+  EXPECT_NE(profile(executable, nullptr).find("input `x` has no shape"), std::string::npos);
+  EXPECT_EQ(collage_profile_arrays_json(nullptr, executable.get(), nullptr, 0), nullptr);
+}
+
 TEST_F(Shaped, IsSavedWhole) {
   const std::string again = (folder_ / "again.collage").string();
   collage::Executable::load(path()).save(again);

@@ -183,6 +183,42 @@ TEST(ClusterProgram, RequestsFollowEachOtherLikeAPipeline) {
   EXPECT_GE(most, 2);
 }
 
+/// All threads of a host are for one step at a time: requests do not share them.
+TEST(ClusterProgram, StepsOfAHostTakeTurns) {
+  static std::atomic<int> running{0}, most{0};
+  running = most = 0;
+  const auto code = std::make_shared<TableCode>();
+  code->kernels["slow"] = [](void* const* buffers, const void* const*, int64_t begin, int64_t end) {
+    most = std::max(most.load(), ++running);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (int64_t i = begin; i < end; ++i) {
+      static_cast<float*>(buffers[1])[i] = static_cast<const float*>(buffers[0])[i] + 1;
+    }
+    --running;
+  };
+  std::vector<PartPlan> parts{{0, 2}, {1, 2}};
+  PartPlan &a = parts[0], &b = parts[1];
+  const BufferId x = a.input(kShape), y = a.here(kShape);
+  const BufferId there = b.here(kShape), first = b.here(kShape), second = b.here(kShape);
+  a.send(x, 1);
+  b.receive(0, there);
+  b.host({KernelCall{"slow", {there, first}, 4, 4}});
+  b.host({KernelCall{"slow", {first, second}, 4, 4}});
+  b.send(second, 0);
+  a.receive(1, y);
+  a.output(y);
+  LocalCluster cluster(parts, with_channels(4), code);
+  ASSERT_TRUE(cluster.status()) << cluster.status().message();
+  std::vector<std::future<ClusterProgram::Answer>> answers;
+  for (int r = 0; r < 12; ++r) answers.push_back(cluster[0].submit({counting(kShape, static_cast<float>(r))}));
+  for (int r = 0; r < 12; ++r) {
+    const auto outputs = answers[static_cast<size_t>(r)].get();
+    ASSERT_TRUE(outputs) << outputs.message();
+    EXPECT_EQ(values((*outputs)[0])[0], static_cast<float>(r + 2));
+  }
+  EXPECT_EQ(most, 1) << "host 1 works on one request";
+}
+
 TEST(ClusterProgram, RunsOfTheExecutorAreRunsOfAll) {
   LocalCluster cluster(square_elsewhere(), with_channels(1));
   ASSERT_TRUE(cluster.status()) << cluster.status().message();
@@ -210,7 +246,9 @@ TEST(ClusterProgram, TheRightPartForEachRank) {
   ASSERT_EQ(swapped.statuses().size(), 2U);
   for (const Status& status : swapped.statuses()) {
     ASSERT_FALSE(status);
-    EXPECT_EQ(status.message(), "the part of host 1 was given to rank 0");
+    EXPECT_EQ(status.message(),
+              "rank 0 on this process: the part of host 1 was given to rank 0\n"
+              "rank 1 on this process: the part of host 0 was given to rank 1");
   }
   std::vector<PartPlan> two_of_three = triangle();
   two_of_three.erase(two_of_three.begin() + 2);

@@ -31,7 +31,8 @@ struct PartPlan : TestPlan {
  private:
   BufferId there(BufferId value, int host) {
     const int space = host < plan.part.host ? host + 1 : host;
-    return buffer(space, plan.buffers[static_cast<size_t>(value)].tensor.shape);
+    const StoredTensor tensor = plan.buffers[static_cast<size_t>(value)].tensor;
+    return buffer(space, tensor.shape, "plain", tensor.dtype);
   }
 };
 

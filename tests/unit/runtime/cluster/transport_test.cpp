@@ -77,7 +77,7 @@ TEST(LocalTransport, WaitingTooLongIsAFailureOfAll) {
   Numbers x(1);
   const TransferRef transfer = ranks[1]->receive(0, 1, room_of(x));
   EXPECT_FALSE(ranks[1]->finish(*transfer, TimeLimit(0.01), "a value"));
-  EXPECT_EQ(ranks[0]->failure().message(), "rank 1: waited 0 s for a value");
+  EXPECT_EQ(ranks[0]->failure().message(), "rank 1: waited 0.01 s for a value");
 }
 
 TEST(Collectives, TextsComeTogetherAndGoToAll) {
@@ -102,13 +102,40 @@ TEST(Collectives, AllAgreeOrAllFail) {
          return agree(rank, rank.rank() == 1 ? Status::error("no file") : Status::ok(), "m");
        })) {
     ASSERT_FALSE(status);
-    EXPECT_EQ(status.message(), "rank 1: no file");
+    EXPECT_EQ(status.message(), "rank 1 on this process: no file");
   }
   for (const Status& status :
        on_all(ranks, [](Transport& rank) { return agree(rank, Status::ok(), rank.rank() == 2 ? "n" : "m"); })) {
     ASSERT_FALSE(status);
-    EXPECT_NE(status.message().find("rank 2 has `n`, rank 0 has `m`"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("rank 2 on this process has `n`, rank 0 has `m`"), std::string::npos) << status.message();
   }
+}
+
+TEST(Collectives, EachErrorIsSaidOnceWithItsRanks) {
+  const auto ranks = make_local_transports(4);
+  for (const Status& status : on_all(ranks, [](Transport& rank) {
+         const std::vector<Status> all = {Status::ok(), Status::error("no file"), Status::error("is damaged"),
+                                          Status::error("no file")};
+         return agree(rank, all[static_cast<size_t>(rank.rank())], "m");
+       })) {
+    EXPECT_EQ(status.message(),
+              "ranks 1 on this process, 3 on this process: no file\nrank 2 on this process: is damaged");
+  }
+  for (const Status& status :
+       on_all(ranks, [](Transport& rank) { return agree(rank, Status::error("no file"), "m"); })) {
+    EXPECT_EQ(status.message(), "no file") << "wrong everywhere";
+  }
+  for (const Status& status : on_all(ranks, [](Transport& rank) {
+         return agree(rank, rank.rank() == 0 ? Status::error("") : Status::ok(), "m");
+       })) {
+    EXPECT_EQ(status.message(), "rank 0 on this process: ") << "an error without a text is one";
+  }
+}
+
+TEST(Collectives, WhoComesTooLateFailsAll) {
+  const auto ranks = make_local_transports(2);
+  EXPECT_FALSE(agree(*ranks[0], Status::ok(), "m", TimeLimit(0.01)));
+  EXPECT_EQ(ranks[1]->failure().message(), "rank 0: waited 0.01 s for rank 1");
 }
 
 TEST(Collectives, ClocksOfOneProcessAreEqual) {

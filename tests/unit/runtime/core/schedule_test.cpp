@@ -64,14 +64,77 @@ TEST(Schedule, AStreamFillsItsStages) {
 }
 
 TEST(Schedule, RequestsBeyondThoseInFlightWait) {
-  const Stream one = run_stream(three_stages(), 3, 1);
+  const Stream one = run_stream(three_stages(), 3, {1});
   EXPECT_EQ(one.slots[2], (std::vector<Slot>{{ps(34), ps(38)}, {ps(38), ps(48)}, {ps(48), ps(51)}}));
-  const Stream two = run_stream(three_stages(), 4, 2);
+  const Stream two = run_stream(three_stages(), 4, {2});
   EXPECT_EQ(two.slots[2].front().start, ps(27));  // the first pair has ended
   EXPECT_EQ(two.slots[3].back().finish, ps(54));
   // As many as there are stages, and more, change nothing.
   for (int in_flight : {3, 7})
-    EXPECT_EQ(run_stream(three_stages(), 6, in_flight).slots, run_stream(three_stages(), 6).slots);
+    EXPECT_EQ(run_stream(three_stages(), 6, {in_flight}).slots, run_stream(three_stages(), 6).slots);
+}
+
+TEST(Schedule, AnInputWaitsForAPlaceInARoom) {
+  // What is copied in is in the memory until the work ends.
+  const Stream one = run_stream(three_stages(), 3, {0, {{{0, 1}, 1}}});
+  EXPECT_EQ(one.slots[0].back(), (Slot{ps(18), ps(21)}));  // behind the copy of the next one
+  EXPECT_EQ(one.slots[1].front(), (Slot{ps(14), ps(18)}));
+  EXPECT_EQ(one.slots[2], (std::vector<Slot>{{ps(28), ps(32)}, {ps(32), ps(42)}, {ps(42), ps(45)}}));
+  const std::vector<StreamRoom> rooms = {{{0, 1}, 2}};
+  EXPECT_EQ(rounds_in_rooms(three_stages(), rooms), std::vector<int>{2});
+  const Stream two = run_stream(three_stages(), 5, {0, rooms});
+  EXPECT_EQ(two.slots[3].back().finish, ps(47));
+  EXPECT_EQ(two.slots[4], (std::vector<Slot>{{ps(37), ps(41)}, {ps(44), ps(54)}, {ps(54), ps(57)}}));
+}
+
+TEST(Schedule, WhatIsMadeEarlyTakesItsPlaceLate) {
+  // The first task could run in the first stage, and is wanted in the third.
+  const std::vector<Task> tasks = {task(1, {0}), task(5, {1}), task(5, {2}, {1}), task(1, {3}, {0, 2})};
+  EXPECT_EQ(rounds_in_rooms(tasks, {{{0, 3}, 1}, {{1}, 1}, {{1, 2, 3}, 1}}), (std::vector<int>{2, 1, 3}));
+}
+
+TEST(Schedule, RoomsOfRandomStreamsAreKeptAndLargeOnesCostNothing) {
+  std::mt19937 random(11);
+  constexpr int kTasks = 10, kInputs = 120;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Task> tasks;
+    for (int t = 0; t < kTasks; ++t) {
+      Task made = task(static_cast<int64_t>(random() % 20), {static_cast<int>(random() % 4)});
+      for (int before = 0; before < t; ++before) {
+        if (random() % 4 == 0) made.after.push_back(before);
+      }
+      tasks.push_back(std::move(made));
+    }
+    std::vector<StreamRoom> rooms(3);
+    for (StreamRoom& room : rooms) {
+      room.inputs = 1 + static_cast<int>(random() % 3);
+      for (int t = 0; t < kTasks; ++t) {
+        if (t == 0 || random() % 3 == 0) room.tasks.push_back(t);
+      }
+    }
+    const Stream stream = run_stream(tasks, kInputs, {0, rooms});
+    for (const StreamRoom& room : rooms) {
+      for (size_t input = static_cast<size_t>(room.inputs); input < kInputs; ++input) {
+        Duration start = Duration::max(), left;
+        for (int task : room.tasks) {
+          start = std::min(start, stream.slots[input][static_cast<size_t>(task)].start);
+          const size_t before = input - static_cast<size_t>(room.inputs);
+          left = std::max(left, stream.slots[before][static_cast<size_t>(task)].finish);
+        }
+        ASSERT_GE(start, left);
+      }
+    }
+    const std::vector<int> rounds = rounds_in_rooms(tasks, rooms);
+    for (size_t r = 0; r < rooms.size(); ++r) rooms[r].inputs = rounds[r];
+    const Stream roomy = run_stream(tasks, kInputs, {0, rooms});
+    const auto end_of = [&](int input) {
+      Duration end;
+      for (const Slot& slot : roomy.slots[static_cast<size_t>(input)]) end = std::max(end, slot.finish);
+      return end;
+    };
+    constexpr int kHalf = kInputs / 2;
+    EXPECT_LE(end_of(kInputs - 1) - end_of(kHalf - 1), ps(kHalf * stream_period(tasks).ps()));
+  }
 }
 
 TEST(Schedule, AMachineKnowsWhichOfItsResourcesAreLinks) {

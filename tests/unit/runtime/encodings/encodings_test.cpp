@@ -68,6 +68,18 @@ TEST(Encodings, DecodingUndoesChains) {
   EXPECT_EQ(encode_constant(w, "bf16")->size(), w.bytes() / 2);
 }
 
+TEST(Encodings, SizesAreKnownWithoutElements) {
+  const Tensor w = counting({3, 2, 2, 4});
+  for (const char* chain : {"OHWI", "bf16", "OHWI+bf16"}) {
+    EXPECT_EQ(least_encoded_bytes(DType::F32, w.shape(), chain), encode_constant(w, chain)->size()) << chain;
+  }
+  // One byte again and again: a count and the byte for 255 of them.
+  const Tensor zero(DType::F32, {1000});
+  EXPECT_EQ(least_encoded_bytes(DType::F32, zero.shape(), "rle"), encode_constant(zero, "rle")->size());
+  EXPECT_LE(least_encoded_bytes(DType::F32, w.shape(), "bf16+rle"), encode_constant(w, "bf16+rle")->size());
+  EXPECT_EQ(least_encoded_bytes(DType::F32, w.shape(), "zip"), w.bytes());
+}
+
 TEST(Encodings, RefusalsSayWhatDoesNotFit) {
   auto message = [](const Tensor& tensor, const char* chain) {
     auto bytes = encode_constant(tensor, chain);

@@ -91,6 +91,17 @@ TEST_F(PackageOfPlan, RunsAsItWas) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(package->plan.constants[0].data.data()) % kPageBytes, 0u);
 }
 
+TEST_F(PackageOfPlan, TheFileIsClosedOnceItIsMapped) {
+  ASSERT_TRUE(write_and_read(good_plan().plan));
+  const auto set = PackageSet::open(file_);
+  ASSERT_TRUE(set) << set.message();
+  for (const fs::directory_entry& open : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code is_gone;  // that of the folder itself
+    EXPECT_NE(fs::read_symlink(open.path(), is_gone), fs::path(file_));
+  }
+  EXPECT_TRUE(set->load(0)) << "what is mapped needs no file";
+}
+
 TEST_F(PackageOfPlan, RefusesPlansThatAreNone) {
   const std::pair<const char*, std::function<void(Plan&)>> damages[] = {
       {"a buffer outside its arena", [](Plan& p) { p.buffers[0].offset += 1 << 20; }},
