@@ -51,12 +51,13 @@ LinkGraph::LinkGraph(const std::vector<const Backend*>& backends) {
   }
   for (const Backend* backend : backends) {
     add_devices(*backend);
-    add_switches(backend->switches, cluster);
+    if (backend->switches != nullptr) add_switches(*backend->switches, cluster);
   }
   std::set<std::string> joined;
   for (const Backend* backend : backends) {
     for (const DeviceDecl& device : backend->devices) add_links(ends_[device.name], false, device.links);
-    for (const SwitchDecl& declared : backend->switches) {
+    if (backend->switches == nullptr) continue;
+    for (const SwitchDecl& declared : *backend->switches) {
       if (joined.insert(declared.name).second) add_links(ends_[declared.name], false, declared.links);
     }
   }

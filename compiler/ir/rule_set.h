@@ -307,9 +307,10 @@ struct Backend {
   std::string cost_program{};  ///< that says what is `measured`; empty: this machine does
   std::optional<int> max_partitions;
   support::Span max_partitions_span{};
-  std::optional<double> power;         ///< watts, of what runs its partitions in host memory
-  support::Span span;                  ///< of its name
-  std::vector<SwitchDecl> switches{};  ///< all that the rule set declares
+  std::optional<double> power;  ///< watts, of what runs its partitions in host memory
+  support::Span span;           ///< of its name
+  /// All that the rule set declares, one list for its backends; null: none.
+  std::shared_ptr<const std::vector<SwitchDecl>> switches{};
   /// That the rule set declares; null: there is one host. What works in host memory can then run on each of them.
   std::shared_ptr<const Cluster> cluster{};
 

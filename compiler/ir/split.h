@@ -6,47 +6,23 @@
 //     channels   part 0: Relu(Conv(x, w[0:32])), part 1: Relu(Conv(x, w[32:64]))          both read all of x
 //     rows       part 0: Relu(Conv(x[.., 0:29, ..], w)) with pads [1, 1, 0, 1], part 1: the rows from 27 on
 //
+//     %s = MatMul(%q, %k)  %p = Softmax(%s)  %m = MatMul(%p, %v)  %t = Transpose(%m)  %y = Reshape(%t, [1, 5, 32])
+//                                                                 of 8 heads, 5 queries and 4 numbers each, in two parts
+//     heads      part 0: q, k and v[:, 0:4] => y[.., 0:16], part 1: q, k and v[:, 4:8] => y[.., 16:32]
+//
 // Slices are derived from the result upwards: for each operator, from the slice of its result follow the slices of its
-// operands. They depend only on shapes and attributes.
+// operands. They depend only on shapes and attributes. Where operators keep indices together (groups of a convolution,
+// heads that read one head of keys), each part has whole groups.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/node_slices.h"
 
 namespace collage::ir {
-
-/// In images [N, C, rows, …]: dimensions 0, 1, 2. In matrix products: the first dimension, the last, the last but one.
-enum class SplitAxis { Batch, Channels, Rows };
-
-std::string_view name_of(SplitAxis axis);
-std::optional<SplitAxis> find_split_axis(std::string_view name);
-/// Names of all axes, as the languages write them.
-std::vector<std::string> split_axis_names();
-
-/// Returns whether nodes of this operator can be cut along the axis for some shapes and attributes.
-bool can_split(const OpDef& op, SplitAxis axis);
-
-/// [begin, end) of one dimension; the whole value if `axis` is -1.
-struct Slice {
-  int axis = -1;
-  int64_t begin = 0;
-  int64_t end = 0;
-
-  bool is_whole() const { return axis < 0; }
-  friend bool operator==(const Slice&, const Slice&) = default;
-};
-
-/// The shape of a slice of a tensor of this shape.
-Shape shape_of_slice(Shape shape, const Slice& slice);
-/// Returns whether the slice of such a tensor is contiguous, so that it can be read and written in place.
-bool is_view(const TensorType& whole, const Slice& slice);
-/// Returns a copy of the elements; the tensor itself if the slice is whole.
-Tensor slice_of(const Tensor& tensor, const Slice& slice);
 
 struct SplitPart {
   Graph graph;                                   ///< the nodes in their order, cut; constants are cut already

@@ -149,7 +149,7 @@ Route route_to(const LinkGraph& graph, const std::vector<Step>& steps, Place end
 
 LinkGraph graph_of(const RuleSet& rules) {
   Backend bare;  // a rule set may declare no backend
-  bare.switches = rules.switches;
+  bare.switches = std::make_shared<const std::vector<SwitchDecl>>(rules.switches);
   bare.cluster = rules.cluster;
   std::vector<const Backend*> backends;
   for (const Backend& backend : rules.backends) backends.push_back(&backend);
@@ -245,6 +245,34 @@ const Route* Topology::find_copy(const std::string& from, const std::string& to)
   const std::optional<Place> begin = state_->graph.find(from);
   const std::optional<Place> end = state_->graph.find(to);
   return begin && end && may_copy(state_->graph, *begin, *end) ? find(from, to) : nullptr;
+}
+
+/// A way is a link between two memories, or has a link to a switch at each end.
+std::optional<Duration> Topology::least_copy(size_t bytes) const {
+  const LinkGraph& graph = state_->graph;
+  Duration direct = Duration::max(), first = Duration::max(), second = Duration::max();
+  double width = 0;  // the most of a link to a switch
+  for (Place memory = 0; memory < graph.size(); ++memory) {
+    if (graph.is_switch(memory)) continue;
+    Duration own = Duration::max();
+    for (const LinkGraph::Edge& edge : graph.edges(memory)) {
+      const Link& link = graph.link(edge.link);
+      if (graph.is_switch(edge.to)) {
+        own = std::min(own, link.latency);
+        width = std::max(width, link.bytes_per_second);
+      } else {
+        const Duration rest = Duration::seconds(static_cast<double>(bytes) / link.bytes_per_second);
+        direct = std::min(direct, saturating_sum(link.latency, rest));
+      }
+    }
+    second = std::min(second, std::max(own, first));
+    first = std::min(first, own);
+  }
+  if (second < Duration::max()) {
+    const Duration rest = Duration::seconds(static_cast<double>(bytes) / width);
+    direct = std::min(direct, saturating_sum(saturating_sum(first, second), rest));
+  }
+  return direct < Duration::max() ? std::optional(direct) : std::nullopt;
 }
 
 bool Topology::reaches_host(const std::string& space) const {

@@ -54,6 +54,9 @@ class Topology {
   /// The way of a copy, which is between two hosts, or between memories at one. Returns null for others.
   const Route* find_copy(const std::string& from, const std::string& to) const;
 
+  /// No copy of so many bytes between two memories takes less, by what their own links are. Nothing where none is joined.
+  std::optional<Duration> least_copy(size_t bytes) const;
+
   /// Do copies lead from the first host to this memory, one after the other?
   bool reaches_host(const std::string& space) const;
 

@@ -29,6 +29,7 @@ struct PartMemory {
 struct SplitCandidate {
   ir::PartitionSplit split;
   std::string device;
+  std::vector<int> homes;  ///< by part: the host at which it runs, or at which its device stands
   std::vector<PartMemory> parts;
   std::vector<ir::ChosenMatch> part_matches{};  ///< by part: the rule's match on it, in the ids of the part's graph
 };

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <set>
 
 #include "compiler/place/formats/format_graph.h"
@@ -40,10 +42,6 @@ int split_instances(const ir::Backend& backend, const std::string& device) {
   return is_host ? backend.cluster->host_count() : 0;
 }
 
-std::string split_instance(const std::string& device, int index) {
-  return device == runtime::host_space(0) ? runtime::host_space(index) : fmt::format("{}[{}]", device, index);
-}
-
 /// As the arenas count it.
 size_t room_for(const TensorType& type) {
   return runtime::align_up(std::max<size_t>(1, type.bytes()), runtime::kTensorAlignment);
@@ -68,7 +66,15 @@ std::string reason_of(const std::vector<Refusal>& refusals) {
 class SplitFinder {
  public:
   SplitFinder(const Graph& graph, const ActiveBackend& active, const LayoutTable& layouts, BackendCandidates* found)
-      : graph_(graph), active_(active), layouts_(layouts), links_({active}), found_(found) {}
+      : graph_(graph), active_(active), layouts_(layouts), links_({active}), found_(found) {
+    const std::vector<std::string> all = active.backend->instances();
+    for (const InstanceGroup& group : split_groups(*active.backend)) {
+      std::vector<std::string> instances;
+      for (BackendInstanceId member : group.members) instances.push_back(all[member.slot()]);
+      std::vector<int> homes = homes_of(*active.backend, instances);
+      groups_[{group.device, instances.size()}].emplace(std::move(homes), std::move(instances));
+    }
+  }
 
   void run(UnitId unit) {
     const Match& match = found_->matches[found_->units[unit].match];
@@ -77,59 +83,57 @@ class SplitFinder {
       ir::NodeId node = match.bindings[static_cast<size_t>(clause.capture)].node;
       if (!node.is_valid()) continue;
       for (int count : sizes_of(split_instances(*active_.backend, clause.device))) {
-        SplitCandidate split{{node, clause.axis}, clause.device, {}};
-        std::string why;
-        std::optional<Duration> cost = price(match, count, &split, &why);
-        if (cost) {
-          add(unit, match, *cost, std::move(split));
-        } else {
-          why = fmt::format("{} parts along {}: {}", count, name_of(clause.axis), why);
+        std::set<std::string> reasons;
+        for (const auto& [homes, instances] : groups_[{clause.device, static_cast<size_t>(count)}]) {
+          SplitCandidate split{{node, clause.axis}, clause.device, homes, {}};
+          std::string why;
+          std::optional<Duration> cost = price(match, instances, &split, &why);
+          if (cost) add(unit, match, *cost, std::move(split));
+          if (!cost) reasons.insert(fmt::format("{} parts along {}: {}", count, name_of(clause.axis), why));
+        }
+        for (const std::string& why : reasons) {
           found_->split_refusals.push_back(
-              {Refusal::Kind::Clause, match.rule, match.root, match.nodes, -1, std::move(why), clause.span});
+              {Refusal::Kind::Clause, match.rule, match.root, match.nodes, -1, why, clause.span});
         }
       }
     }
   }
 
  private:
-  std::optional<Duration> price(const Match& match, int count, SplitCandidate* split, std::string* why) const {
-    ir::SplitNodes cut = ir::split_nodes(graph_, match.nodes, split->split.node, split->split.axis, count);
+  std::optional<Duration> price(const Match& match, const std::vector<std::string>& instances, SplitCandidate* split,
+                                std::string* why) const {
+    ir::SplitNodes cut =
+        ir::split_nodes(graph_, match.nodes, split->split.node, split->split.axis, static_cast<int>(instances.size()));
     if (cut.parts.empty()) {
       *why = cut.why;
       return std::nullopt;
     }
-    const bool is_over_hosts = split->device == runtime::host_space(0);
-    const std::optional<std::string> link = is_over_hosts ? std::nullopt : shared_link(split->device, count);
-    if (link) {
+    if (const std::optional<std::string> link = shared_link(instances, split->homes)) {
       *why = fmt::format("their copies share the link {}", *link);
       return std::nullopt;
     }
-    Duration longest, copies, here;
+    Duration here, away, between_hosts;
     for (size_t p = 0; p < cut.parts.size(); ++p) {
       const ir::Graph& part = cut.parts[p].graph;
-      const int index = is_over_hosts ? static_cast<int>(p) : 0;  // a device's instances have links that are alike
-      std::optional<PartChoice> choice = choose(part, match.rule, split_instance(split->device, index), why);
+      std::optional<PartChoice> choice = choose(part, match.rule, {instances[p], split->homes[p]}, why);
       if (!choice) return std::nullopt;
-      if (is_over_hosts && p == 0) {
-        here = choice->work;
-      } else if (is_over_hosts) {
-        copies += choice->copies;
-        longest = std::max(longest, choice->work);
-      } else {
-        longest = std::max(longest, choice->work + choice->copies);
-      }
+      Duration& longest = split->homes[p] == 0 ? here : away;
+      longest = std::max(longest, choice->work + choice->copies);
+      between_hosts += choice->between_hosts;
       split->part_matches.push_back(std::move(choice->match));
       split->parts.push_back(memory_of(part));
     }
     HostShare host = host_share(graph_, cut.parts, graph_.value(match.results.front()).type);
-    return host.cut + std::max(here, copies + longest) + host.join;
+    return host.cut + std::max(here, between_hosts + away) + host.join;
   }
 
-  /// A link on the ways of several instances to the host: parts would wait for each other there.
-  std::optional<std::string> shared_link(const std::string& device, int count) const {
+  /// A link on the ways of several instances to their hosts: parts would wait for each other there.
+  std::optional<std::string> shared_link(const std::vector<std::string>& instances,
+                                         const std::vector<int>& homes) const {
     std::set<std::pair<std::string, std::string>> seen;
-    for (int i = 0; i < count; ++i) {
-      const ir::Route* route = links_.find_route("host", fmt::format("{}[{}]", device, i));
+    for (size_t i = 0; i < instances.size(); ++i) {
+      if (runtime::is_host_space(instances[i])) continue;
+      const ir::Route* route = links_.find_route(runtime::host_space(homes[i]), instances[i]);
       if (route == nullptr) continue;
       for (const runtime::LinkHop& hop : route->hops) {
         if (!seen.emplace(hop.from, hop.to).second) return fmt::format("{} - {}", hop.from, hop.to);
@@ -138,15 +142,21 @@ class SplitFinder {
     return std::nullopt;
   }
 
+  struct Place {
+    std::string instance;
+    int home = 0;
+  };
+
   struct PartChoice {
-    Duration work;    ///< there, reorders included
-    Duration copies;  ///< from the host and back
+    Duration work;           ///< there, reorders included
+    Duration copies;         ///< from the instance's host and back
+    Duration between_hosts;  ///< from the first host to that one, and back
     ir::ChosenMatch match;
-    Duration time() const { return work + copies; }
+    Duration time() const { return work + copies + between_hosts; }
   };
 
   /// The cheapest way in which the rule takes the whole part.
-  std::optional<PartChoice> choose(const Graph& part, int rule, const std::string& instance, std::string* why) const {
+  std::optional<PartChoice> choose(const Graph& part, int rule, const Place& place, std::string* why) const {
     BackendCandidates found;
     match::MatchReport report;
     found.matches.items() =
@@ -166,7 +176,7 @@ class SplitFinder {
       bool can_run = work.has_value();
       if (can_run) choice.work = *work;
       for (const auto* list : {&unit.reads, &unit.writes}) {
-        for (const ValueLayout& item : *list) can_run = can_run && add_moves(part, item, instance, choice, why);
+        for (const ValueLayout& item : *list) can_run = can_run && add_moves(part, item, place, choice, why);
       }
       if (!can_run || (best && best->time() <= choice.time())) continue;
       choice.match = match::to_chosen(*active_.backend, found.matches[unit.match]);
@@ -175,23 +185,26 @@ class SplitFinder {
     return best;
   }
 
-  /// A copy over the link, and a reorder there where the layout is not the plain one. False: it cannot get there.
-  bool add_moves(const Graph& part, const ValueLayout& item, const std::string& instance, PartChoice& choice,
+  /// Copies over the links, and a reorder there where the layout is not the plain one. False: it cannot get there.
+  bool add_moves(const Graph& part, const ValueLayout& item, const Place& place, PartChoice& choice,
                  std::string* why) const {
     const size_t bytes = part.value(item.value).type.bytes();
-    const bool is_there = instance == runtime::host_space(0);
-    const std::optional<Duration> copy =
-        is_there ? Duration() : links_.copy_cost(runtime::host_space(0), instance, bytes);
-    if (!copy) {
-      *why = fmt::format("`{}` has no link to the host", instance);
+    const std::string home = runtime::host_space(place.home);
+    const auto copy = [&](const std::string& from, const std::string& to) {
+      return from == to ? std::optional<Duration>(Duration()) : links_.copy_cost(from, to, bytes);
+    };
+    const std::optional<Duration> far = copy(runtime::host_space(0), home), near = copy(home, place.instance);
+    if (!far || !near) {
+      *why = fmt::format("`{}` has no link to the host", place.instance);
       return false;
     }
     if (layouts_.at(item.layout).storage) {
       *why = fmt::format("parts are not cast, and one is {}", layouts_.name(item.layout));
       return false;
     }
-    if (item.layout != 0) choice.work += FormatGraph::rewrite_cost(instance, 2 * bytes);
-    choice.copies += *copy;
+    if (item.layout != 0) choice.work += FormatGraph::rewrite_cost(place.instance, 2 * bytes);
+    choice.between_hosts += *far;
+    choice.copies += *near;
     return true;
   }
 
@@ -213,6 +226,8 @@ class SplitFinder {
   const LayoutTable& layouts_;
   FormatGraph links_;
   BackendCandidates* found_;
+  /// By device and number of parts: one group for each way to stand at hosts, as groups that stand alike cost the same.
+  std::map<std::pair<std::string, size_t>, std::map<std::vector<int>, std::vector<std::string>>> groups_;
 };
 
 }  // namespace
@@ -242,6 +257,21 @@ std::vector<InstanceGroup> split_groups(const ir::Backend& backend) {
     groups.push_back(std::move(group));
   }
   return groups;
+}
+
+std::vector<int> homes_of(const ir::Backend& backend, const std::vector<std::string>& instances) {
+  std::vector<int> homes;
+  for (const std::string& instance : instances) {
+    int home = runtime::host_number(instance).value_or(0);
+    const size_t bracket = instance.find('[');
+    const ir::DeviceDecl* device = find_device(backend, instance.substr(0, bracket));
+    size_t index = 0;
+    if (device != nullptr && bracket != std::string::npos)
+      std::from_chars(instance.data() + bracket + 1, instance.data() + instance.size(), index);
+    if (device != nullptr && index < device->hosts.size()) home = device->hosts[index];
+    homes.push_back(home);
+  }
+  return homes;
 }
 
 std::optional<PartMemory> part_memory(const Graph& graph, const ir::Partition& partition, const std::string& instance) {

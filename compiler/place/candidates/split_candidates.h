@@ -9,9 +9,12 @@
 // all instances, which is a step on the host even where nothing is moved.
 //
 // `into devices(host)` is over the hosts of a cluster, the first one among them: operands lie there, and the result is
-// joined there. Its own part needs no copies; copies to the others share its link and count one after another:
+// joined there. Its own part needs no copies; copies to the others share its link and count one after another. So do the
+// copies for devices that stand at other hosts, each of which then has its own way from there:
 //
-//     cuts  +  max(part here, copies to all others + longest part there + copies from all others)  +  join
+//     cuts  +  max(longest part here, copies to all other hosts + longest part there + copies from them)  +  join
+//
+// One candidate is for all groups of instances that stand at the same hosts, part by part.
 #pragma once
 
 #include <optional>
@@ -35,6 +38,9 @@ struct InstanceGroup {
 /// Of hosts, those groups that begin with the first.
 std::vector<InstanceGroup> split_groups(const ir::Backend& backend);
 
+/// By instance of a backend, `npu[1]` or `host[1]`: the number of its host.
+std::vector<int> homes_of(const ir::Backend& backend, const std::vector<std::string>& instances);
+
 /// What the part of a split partition that runs on this instance needs there; nothing where it has none.
 std::optional<PartMemory> part_memory(const ir::Graph& graph, const ir::Partition& partition,
                                       const std::string& instance);
@@ -46,7 +52,7 @@ struct HostShare {
 };
 HostShare host_share(const ir::Graph& graph, const std::vector<ir::SplitPart>& parts, const ir::TensorType& result);
 
-/// Appends one candidate per match, axis and number of parts, or a refusal. Part of `find_candidates`.
+/// Appends one candidate per match, axis, number of parts and hosts of these, or a refusal. Part of `find_candidates`.
 void find_splits(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,
                  BackendCandidates* found);
 

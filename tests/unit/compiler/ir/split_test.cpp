@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "compiler/ir/evaluate.h"
@@ -45,6 +47,12 @@ class Model {
   ValueId constant(const std::string& name, const ir::Shape& shape) {
     ir::Constant constant;
     constant.data = data(shape);
+    return graph.add_constant(name, std::move(constant));
+  }
+  ValueId list(const std::string& name, const Ints& numbers) {
+    ir::Constant constant;
+    constant.data = Tensor(ir::DType::I64, {static_cast<int64_t>(numbers.size())});
+    std::copy(numbers.begin(), numbers.end(), constant.data.as<int64_t>().begin());
     return graph.add_constant(name, std::move(constant));
   }
   /// An invalid id where the shapes do not fit.
@@ -209,6 +217,194 @@ TEST(SplitNodes, RandomProducts) {
     if (HasFailure()) FAIL() << "seed " << seed;
   }
   EXPECT_GT(cut, 80u);
+}
+
+struct Attention {
+  int64_t batch = 1, kv_heads = 2, group = 1, queries = 3, keys = 5, size = 4;
+  bool is_flat = false;  ///< operands and result are [batch, length, heads * size]
+  int mask = 0;          ///< of the shapes of `attention`
+  bool is_capped = false, is_chosen = false;
+
+  int64_t heads() const { return kv_heads * group; }
+};
+
+/// [batch, heads, length, size] of an operand, for each head of the queries.
+ValueId heads_of(Model& m, const Attention& a, const std::string& name, int64_t heads, int64_t length) {
+  if (!a.is_flat && heads == a.heads()) return m.input(name, {a.batch, heads, length, a.size});
+  ValueId x;
+  if (a.is_flat) {
+    x = m.input(name, {a.batch, length, heads * a.size});
+    x = m.add("Reshape", {x, m.list(name + ".apart", {a.batch, length, heads, a.size})}, name + ".4");
+    x = m.add("Transpose", {x}, name + ".t", {{"perm", Ints{0, 2, 1, 3}}});
+  } else {
+    x = m.input(name, {a.batch, heads, length, a.size});
+  }
+  if (heads == a.heads()) return x;
+  x = m.add("Unsqueeze", {x, m.list(name + ".axes", {2})}, name + ".5");
+  x = m.add("Expand", {x, m.list(name + ".wide", {a.batch, heads, a.group, length, a.size})}, name + ".e");
+  return m.add("Reshape", {x, m.list(name + ".all", {a.batch, -1, length, a.size})}, name + ".r");
+}
+
+/// Returns the node of the first product.
+NodeId attention(Model& m, const Attention& a) {
+  ValueId q = heads_of(m, a, "q", a.heads(), a.queries);
+  ValueId k = heads_of(m, a, "k", a.kv_heads, a.keys);
+  ValueId v = heads_of(m, a, "v", a.kv_heads, a.keys);
+  k = m.add("Transpose", {k}, "k.last", {{"perm", Ints{0, 1, 3, 2}}});
+  ValueId s = m.add("MatMul", {q, k}, "s");
+  const NodeId product = m.graph.find_node("s");
+  if (a.is_capped) {
+    s = m.add("Tanh", {m.add("Mul", {s, m.constant("down", {})}, "small")}, "tanh");
+    s = m.add("Mul", {s, m.constant("up", {})}, "capped");
+  }
+  const ir::Shape masks[] = {{},
+                             {a.queries, a.keys},
+                             {a.batch, 1, 1, a.keys},
+                             {1, a.heads(), a.queries, a.keys},
+                             {a.heads(), 1, 1},
+                             {a.batch, a.heads(), 1, a.keys}};
+  if (a.mask > 0) s = m.add("Add", {s, m.input("mask", masks[a.mask])}, "masked");
+  if (a.is_chosen) {
+    ValueId allowed = m.add("Less", {m.constant("allowed", masks[a.mask]), m.constant("limit", {})}, "less");
+    s = m.add("Where", {allowed, s, m.constant("never", {})}, "chosen");
+  }
+  ValueId y = m.add("MatMul", {m.add("Softmax", {s}, "p", {{"axis", int64_t{-1}}}), v}, "m");
+  if (a.is_flat) {
+    y = m.add("Transpose", {y}, "t", {{"perm", Ints{0, 2, 1, 3}}});
+    y = m.add("Reshape", {y, m.list("joined", {0, 0, a.heads() * a.size})}, "y");
+  }
+  m.graph.mark_output(y);
+  return product;
+}
+
+TEST(SplitNodes, RandomAttention) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Model m(seed);
+    Attention a;
+    a.batch = m.pick(1, 2), a.kv_heads = m.pick(1, 4), a.group = m.pick(1, 3);
+    a.queries = m.pick(1, 4), a.keys = m.pick(1, 6), a.size = m.pick(1, 5);
+    a.is_flat = m.pick(0, 1) == 0, a.is_capped = m.pick(0, 1) == 0, a.is_chosen = m.pick(0, 1) == 0;
+    a.mask = static_cast<int>(m.pick(0, 5));
+    const NodeId product = attention(m, a);
+    const int count = static_cast<int>(m.pick(2, 4));
+    // Heads that read one head of keys stay together, unless all of them read the same.
+    const int64_t units = a.kv_heads > 1 ? a.kv_heads : a.heads();
+    EXPECT_EQ(m.check(SplitAxis::Heads, count, product), units < count ? 0u : static_cast<size_t>(count)) << m.why;
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+/// By name of an input, what the part reads of it.
+std::map<std::string, ir::Slice> reads_of(const Model& m, const ir::SplitPart& part) {
+  std::map<std::string, ir::Slice> reads;
+  for (const auto& [value, slice] : part.reads) reads.emplace(m.graph.value(value).name, slice);
+  return reads;
+}
+
+TEST(SplitNodes, HeadsLieInTheLastDimensionOfFlatOperands) {
+  Model m(1);
+  const NodeId product = attention(m, {.kv_heads = 4, .group = 2, .is_flat = true, .mask = 1});
+  ir::SplitNodes split = ir::split_nodes(m.graph, m.graph.node_ids(), product, SplitAxis::Heads, 2);
+  ASSERT_EQ(split.parts.size(), 2u) << split.why;
+  EXPECT_EQ(split.parts[1].result, (ir::Slice{2, 16, 32}));  // heads 4 to 7, of 4 numbers each
+  EXPECT_EQ(reads_of(m, split.parts[1]),
+            (std::map<std::string, ir::Slice>{{"q", {2, 16, 32}}, {"k", {2, 8, 16}}, {"v", {2, 8, 16}}, {"mask", {}}}));
+}
+
+TEST(SplitNodes, OneHeadOfKeysIsReadByAllParts) {
+  Model m(1);
+  const NodeId product = attention(m, {.kv_heads = 1, .group = 4, .mask = 3});
+  ir::SplitNodes split = ir::split_nodes(m.graph, m.graph.node_ids(), product, SplitAxis::Heads, 4);
+  ASSERT_EQ(split.parts.size(), 4u) << split.why;
+  EXPECT_EQ(split.parts[2].result, (ir::Slice{1, 2, 3}));
+  EXPECT_EQ(reads_of(m, split.parts[2]),
+            (std::map<std::string, ir::Slice>{{"q", {1, 2, 3}}, {"k", {}}, {"v", {}}, {"mask", {1, 2, 3}}}));
+}
+
+TEST(SplitNodes, PastKeysAndNormalisedQueriesAreCutWithTheHeads) {
+  Model m(1);
+  ValueId q = m.add("LayerNormalization", {m.input("q", {1, 4, 3, 8}), m.constant("scale", {8})}, "norm");
+  ValueId k =
+      m.add("Concat", {m.input("past", {1, 4, 8, 5}), m.input("k", {1, 4, 8, 3})}, "keys", {{"axis", int64_t{3}}});
+  m.graph.mark_output(m.add("Softmax", {m.add("MatMul", {q, k}, "s")}, "p"));
+  EXPECT_EQ(m.check(SplitAxis::Heads, 3, m.graph.find_node("s")), 3u) << m.why;
+}
+
+TEST(SplitNodes, OtherShapesOfTheSameElements) {
+  Model flat(1);
+  ValueId s = flat.add("MatMul", {flat.input("q", {1, 4, 3, 2}), flat.input("k", {1, 4, 2, 5})}, "s");
+  ValueId more = flat.add("Unsqueeze", {s, flat.list("new", {1, 3})}, "more");
+  ValueId less = flat.add("Squeeze", {more, flat.list("old", {0, 3})}, "less");
+  flat.graph.mark_output(flat.add("Flatten", {less}, "y", {{"axis", int64_t{2}}}));
+  EXPECT_EQ(flat.check(SplitAxis::Heads, 3), 3u) << flat.why;
+
+  Model all(2);
+  s = all.add("MatMul", {all.input("q", {1, 2, 3, 2}), all.input("k", {1, 2, 2, 5})}, "s");
+  all.graph.mark_output(all.add("Squeeze", {s}, "y"));
+  EXPECT_EQ(all.check(SplitAxis::Heads, 2), 0u);
+  EXPECT_EQ(all.why, "Squeeze cannot be cut along dimension 0") << "a part of one head would lose that dimension, too";
+
+  Model none(3);
+  s = none.add("MatMul", {none.input("q", {1, 0, 3, 2}), none.input("k", {1, 0, 2, 5})}, "s");
+  none.graph.mark_output(none.add("Transpose", {s}, "y"));
+  EXPECT_EQ(none.check(SplitAxis::Heads, 2), 0u);
+  EXPECT_EQ(none.why, "0 heads for 2 parts");
+}
+
+TEST(SplitNodes, WholeGroupsOfAConvolutionBeforeTheOneNamed) {
+  Model m(1);
+  ValueId c = m.add("Conv", {m.input("x", {1, 3, 5, 5}), m.constant("w", {6, 1, 3, 3})}, "c", {{"group", int64_t{3}}});
+  m.graph.mark_output(m.add("Relu", {c}, "y"));
+  EXPECT_EQ(m.check(SplitAxis::Channels, 3, m.graph.find_node("y")), 3u) << m.why;
+  EXPECT_EQ(m.check(SplitAxis::Channels, 2, m.graph.find_node("y")), 2u) << m.why;  // two groups, and one
+}
+
+TEST(SplitNodes, HeadsThatCannotBeCut) {
+  Model groups(1);
+  const NodeId product = attention(groups, {.kv_heads = 2, .group = 4});
+  EXPECT_EQ(groups.check(SplitAxis::Heads, 4, product), 0u);
+  EXPECT_EQ(groups.why, "2 groups for 4 parts");
+
+  Model across(2);
+  ValueId s = across.add("MatMul", {across.input("q", {1, 4, 3, 2}), across.input("k", {1, 4, 2, 3})}, "s");
+  across.graph.mark_output(across.add("Softmax", {s}, "p", {{"axis", int64_t{1}}}));
+  EXPECT_EQ(across.check(SplitAxis::Heads, 2), 0u);
+  EXPECT_EQ(across.why, "Softmax cannot be cut along dimension 1");
+
+  Model present(3);
+  ValueId keys = present.add("Concat", {present.input("past", {1, 2, 4, 5}), present.input("k", {1, 2, 4, 1})}, "keys",
+                             {{"axis", int64_t{3}}});
+  ValueId scores = present.add("MatMul", {present.input("q", {1, 2, 1, 4}), keys}, "s");
+  present.graph.mark_output(scores);
+  present.graph.mark_output(keys);
+  EXPECT_EQ(present.check(SplitAxis::Heads, 2, present.graph.find_node("s")), 0u);
+  EXPECT_EQ(present.why, "2 results");
+
+  Model joined(4);
+  s = joined.add("MatMul", {joined.input("q", {1, 4, 3, 2}), joined.input("k", {1, 4, 2, 3})}, "s");
+  joined.graph.mark_output(
+      joined.add("Concat", {s, joined.input("more", {1, 4, 3, 3})}, "both", {{"axis", int64_t{1}}}));
+  EXPECT_EQ(joined.check(SplitAxis::Heads, 2), 0u);
+  EXPECT_EQ(joined.why, "the heads of `%s` are not those of the result");
+
+  Model mixed(5);
+  s = mixed.add("MatMul", {mixed.input("q", {1, 2, 3, 2}), mixed.input("k", {1, 2, 2, 5})}, "s");
+  mixed.graph.mark_output(mixed.add("Reshape", {s, mixed.list("to", {1, 3, 10})}, "y"));
+  EXPECT_EQ(mixed.check(SplitAxis::Heads, 2), 0u);
+  EXPECT_EQ(mixed.why, "1 groups for 2 parts");
+
+  Model flat(6);
+  flat.graph.mark_output(flat.add("MatMul", {flat.input("a", {4, 4}), flat.input("b", {4, 4})}, "c"));
+  EXPECT_EQ(flat.check(SplitAxis::Heads, 2), 0u);
+  EXPECT_EQ(flat.why, "MatMul of 2 dimensions cannot be cut along heads");
+}
+
+TEST(SplitNodes, AttentionAlongQueriesAndBatch) {
+  Model m(1);
+  attention(m, {.batch = 2, .mask = 1});
+  EXPECT_EQ(m.check(SplitAxis::Rows, 3, m.graph.find_node("m")), 3u) << m.why;
+  EXPECT_EQ(m.check(SplitAxis::Batch, 2, m.graph.find_node("p")), 2u) << m.why;
+  EXPECT_EQ(m.check(SplitAxis::Channels, 2, m.graph.find_node("s")), 0u) << "keys are summed over";
 }
 
 TEST(SplitNodes, TransposedConvolutionAndNormalisation) {

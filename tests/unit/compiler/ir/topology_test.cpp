@@ -23,7 +23,7 @@ Backend backend_of(const std::string& device, int count, std::vector<Link> links
   Backend backend;
   backend.name = device;
   backend.devices.push_back({device, count, {}, {}, std::move(links), {}, {}});
-  backend.switches = std::move(switches);
+  backend.switches = std::make_shared<const std::vector<SwitchDecl>>(std::move(switches));
   return backend;
 }
 
@@ -52,6 +52,18 @@ TEST(Topology, CopiesPassSwitchesAndNoMemory) {
   EXPECT_EQ(topology.find("host", "npu[0]")->time_of(8000).ps(), 4 * kMicrosecond);
   EXPECT_EQ(topology.find("npu[0]", "npu[1]")->time_of(8000).ps(), 5 * kMicrosecond);
   EXPECT_DOUBLE_EQ(*topology.find("host", "npu[0]")->joules_per_byte, 2e-12);
+}
+
+TEST(Topology, NoCopyTakesLessThanTheLeast) {
+  const SwitchDecl pcie{"pcie", {link_to("host", 16, 1)}, {}};
+  const Backend npu = backend_of("npu", 2, {link_to("pcie", 8, 2)}, {pcie});
+  const Backend dsp = backend_of("dsp", 1, {link_to("host", 1, 1)}, {pcie});
+  // Over the switch: the two least latencies, and the widest link. The way from the host to an npu takes 4 us.
+  EXPECT_EQ(Topology({&npu, &dsp}).least_copy(8000), Duration::picoseconds(3 * kMicrosecond + kMicrosecond / 2));
+  // Directly from the host to the dsp.
+  EXPECT_EQ(Topology({&npu, &dsp}).least_copy(0), Duration::picoseconds(kMicrosecond));
+  const Backend alone = backend_of("lone", 2, {}, {});
+  EXPECT_FALSE(Topology({&alone}).least_copy(8));
 }
 
 TEST(Topology, TheWidestWayCountsThenTheFastest) {

@@ -11,6 +11,7 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/solve.h"
 #include "compiler/place/strategies.h"
+#include "compiler/sema/build_cluster.h"
 #include "tests/unit/compiler/match/fixture.h"
 
 namespace collage::testing {
@@ -103,6 +104,98 @@ TEST(SplitCandidates, CopiesToHostsFollowEachOther) {
             (Sets{"lib host+host[1] {c} 8.152us rules conv reads %x: host writes %c: host split %c along channels",
                   "lib host+host[1]+host[2]+host[3] {c} 16.92us rules conv reads %x: host writes %c: host split %c "
                   "along channels"}));
+}
+
+TEST(SplitCandidates, DevicesOfOtherHostsAreReachedThroughThese) {
+  const auto cluster = [](int devices) {
+    return fmt::format(
+               "switch lan {{}}\ncluster lab {{ host count 2 {{ devices npu {} link lan bandwidth 1 GB/s latency 1 us "
+               "duplex }} "
+               "}}\n",
+               devices) +
+           npu(2, "split c along channels into devices(npu)");
+  };
+  Case one;
+  one.model(kHead, kConv).add_rules(cluster(1));
+  ASSERT_TRUE(sema::place_devices(one.rules, one.diags)) << one.diags.render();
+  auto built = one.problem();
+  ASSERT_TRUE(built);
+  // Between the hosts 384 B there and 384 B back, 2 us + 384 ns each; from there as from the first host: 2 * 1.384 us and
+  // 2.384 us; 1 us to join.
+  EXPECT_EQ(splits(one, *built),
+            (Sets{"npu npu[0]+npu[1] {c} 10.92us rules conv reads %x: host writes %c: host split %c along channels"}));
+
+  Case two;
+  two.model(kHead, kConv).add_rules(cluster(2));
+  ASSERT_TRUE(sema::place_devices(two.rules, two.diags)) << two.diags.render();
+  built = two.problem();
+  ASSERT_TRUE(built);
+  // Two here: no copies between hosts. Two there: those of both, one after another. Two each: those of two quarters, 384 B
+  // there and 192 B back, 4.576 us each; then 1.384 us, 2.192 us and 1.192 us.
+  EXPECT_EQ(
+      splits(two, *built),
+      (Sets{"npu npu[0]+npu[1] {c} 6.152us rules conv reads %x: host writes %c: host split %c along channels",
+            "npu npu[2]+npu[3] {c} 15.688us rules conv reads %x: host writes %c: host split %c along channels",
+            "npu npu[0]+npu[1]+npu[2]+npu[3] {c} 14.92us rules conv reads %x: host writes %c: host split %c along "
+            "channels"}));
+}
+
+std::string attention(int count) {
+  return fmt::format(
+      "backend npu {{\n  runtime sim\n"
+      "  device npu count {} {{ link host bandwidth 1 GB/s latency 1 us }}\n"
+      "  rule r {{ match y = MatMul(p = Softmax(via Add{{0, 1}}(s = MatMul(q, k))), v)\n"
+      "    where dim(s, 1) >= 2 else \"{{dim(s, 1)}} heads\"\n"
+      "    split s along heads into devices(npu) cost macs * 1 ns }}\n"
+      "  partition {{ launch 2 us }}\n}}\n",
+      count);
+}
+
+constexpr const char* kAttentionHead =
+    "(%q: f32[1, 4, 6, 4], %k: f32[1, 4, 4, 6], %v: f32[1, 4, 6, 4], %mask: f32[4, 1, 6]) -> (%y: f32[1, 4, 6, 4])";
+
+TEST(SplitCandidates, HeadsOfAttention) {
+  Case setup;
+  auto built = setup.model(kAttentionHead, "  %s = MatMul(%q, %k)\n  %p = Softmax(%s)\n  %y = MatMul(%p, %v)")
+                   .add_rules(attention(4))
+                   .problem();
+  ASSERT_TRUE(built);
+  // Two heads of q, k and v there and two of y back, 192 B each; 2 us + 2 * (6 * 4 * 6 + 6 * 6 * 4) ns, and 1 us to join. The
+  // heads lie one after another, so that nothing is cut.
+  EXPECT_EQ(
+      splits(setup, *built),
+      (Sets{"npu npu[0]+npu[1] {s, p, y} 8.344us rules r reads %q: host, %k: host, %v: host writes %y: host split "
+            "%s along heads",
+            "npu npu[2]+npu[3] {s, p, y} 8.344us rules r reads %q: host, %k: host, %v: host writes %y: host split "
+            "%s along heads"}));
+  EXPECT_EQ(refusals(*built), (std::vector<std::string>{"4 parts along heads: 1 heads"}));
+}
+
+TEST(SplitCandidates, HeadsOfAMaskAreCutWithThem) {
+  Case setup;
+  auto built = setup
+                   .model(kAttentionHead,
+                          "  %s = MatMul(%q, %k)\n  %a = Add(%s, %mask)\n  %p = Softmax(%a)\n  %y = MatMul(%p, %v)")
+                   .add_rules(attention(2))
+                   .problem();
+  ASSERT_TRUE(built);
+  auto split = std::find_if(built->problem.candidates.begin(), built->problem.candidates.end(),
+                            [](const place::Candidate& candidate) { return candidate.split.has_value(); });
+  ASSERT_NE(split, built->problem.candidates.end());
+  // q, k, v, y of 192 B, a mask of 48 B with room for 64, and s, a and p of 2 * 6 * 6 floats with room for 320.
+  for (const place::Share& share : split->shares) EXPECT_EQ(share.bytes, 4 * 192 + 64 + 3 * 320);
+}
+
+TEST(SplitCandidates, NoHeadsWhereASoftmaxSumsOverThem) {
+  Case setup;
+  auto built =
+      setup.model(kAttentionHead, "  %s = MatMul(%q, %k)\n  %p = Softmax(%s) {axis = 1}\n  %y = MatMul(%p, %v)")
+          .add_rules(attention(2))
+          .problem();
+  ASSERT_TRUE(built);
+  EXPECT_EQ(splits(setup, *built), Sets{});
+  EXPECT_EQ(refusals(*built),
+            (std::vector<std::string>{"2 parts along heads: Softmax cannot be cut along dimension 1"}));
 }
 
 TEST(SplitCandidates, PowersOfTwoOfNeighbours) {

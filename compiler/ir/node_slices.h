@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// How operators can be cut: the axes that the languages name, and which slices of a node's operands a slice of its result
+// needs. A new operator belongs to one of the families of node_slices.cpp, or cannot be cut.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/slice.h"
+
+namespace collage::ir {
+
+/// In images [N, C, rows, …]: dimensions 0, 1, 2. In matrix products: the first dimension, the last, the last but one.
+/// Heads: dimension 1 of four or more, dimension 0 of three.
+enum class SplitAxis { Batch, Channels, Rows, Heads };
+
+std::string_view name_of(SplitAxis axis);
+std::optional<SplitAxis> find_split_axis(std::string_view name);
+/// Names of all axes, as the languages write them.
+std::vector<std::string> split_axis_names();
+
+/// Returns whether nodes of this operator can be cut along the axis for some shapes and attributes.
+bool can_split(const OpDef& op, SplitAxis axis);
+/// Returns the dimension of a result of that many dimensions that is the axis. Nullopt: it has none.
+std::optional<int> dimension_of(const OpDef& op, SplitAxis axis, size_t rank);
+
+/// Why nodes cannot be cut so.
+struct Obstacle {
+  std::string why;
+  int64_t multiple = 1;  ///< more than 1: it is none where all boundaries in a node's result are multiples of this
+  int64_t extent = 0;    ///< of that result, in the dimension that is cut
+};
+
+/// Slices of a node's operands that a slice of its result needs, and the attributes of the part.
+struct NodeSlices {
+  std::vector<Slice> operands;
+  AttrMap attrs;
+  std::optional<Shape> shape = {};  ///< of a Reshape or Expand: what operand 1 says in the part
+};
+
+/// Returns what the node needs to compute the slice `wanted` of its first result alone. Nullopt: see `obstacle`.
+std::optional<NodeSlices> slices_of_node(const Graph& graph, const Node& node, const Slice& wanted, Obstacle* obstacle);
+
+/// Returns where all of a dimension of an operand, from 0 on, lies in the node's first result, if it lies in one dimension
+/// of it; only `slices_of_node` finds out whether the node can be cut there.
+std::optional<Slice> carried_slice(const Graph& graph, const Node& node, const Shape& operand, const Slice& whole);
+
+}  // namespace collage::ir
