@@ -2,6 +2,7 @@
 #include "runtime/core/schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace collage::runtime {
@@ -60,17 +61,32 @@ std::vector<int> list_order(const std::vector<Task>& tasks) {
   return order;
 }
 
-/// The tasks of each stage of a pipeline: one that waits for a task on another resource belongs to a later stage.
-std::vector<std::vector<int>> tasks_of_stages(const std::vector<Task>& tasks) {
+/// The stage of each task in a pipeline: one that waits for a task on another resource belongs to a later stage. `is_late`:
+/// to the last one that keeps those which wait for it where they are.
+std::vector<int> stages_of(const std::vector<Task>& tasks, bool is_late) {
+  const auto step = [&](size_t before, size_t task) {
+    return tasks[before].resources == tasks[task].resources ? 0 : 1;
+  };
   std::vector<int> stage(tasks.size());
-  std::vector<std::vector<int>> of_stage(1);
   for (size_t t = 0; t < tasks.size(); ++t) {
-    for (int before : tasks[t].after) {
-      const bool in_turn = tasks[at(before)].resources == tasks[t].resources;
-      stage[t] = std::max(stage[t], stage[at(before)] + (in_turn ? 0 : 1));
-    }
-    if (of_stage.size() <= at(stage[t])) of_stage.resize(at(stage[t]) + 1);
-    of_stage[at(stage[t])].push_back(static_cast<int>(t));
+    for (int before : tasks[t].after) stage[t] = std::max(stage[t], stage[at(before)] + step(at(before), t));
+  }
+  if (!is_late) return stage;
+  constexpr int kNone = std::numeric_limits<int>::max();
+  std::vector<int> latest(tasks.size(), kNone);
+  for (size_t t = tasks.size(); t-- > 0;) {
+    if (latest[t] == kNone) latest[t] = stage[t];
+    for (int before : tasks[t].after)
+      latest[at(before)] = std::min(latest[at(before)], latest[t] - step(at(before), t));
+  }
+  return latest;
+}
+
+std::vector<std::vector<int>> tasks_of_stages(const std::vector<int>& stages) {
+  std::vector<std::vector<int>> of_stage(1);
+  for (size_t t = 0; t < stages.size(); ++t) {
+    if (of_stage.size() <= at(stages[t])) of_stage.resize(at(stages[t]) + 1);
+    of_stage[at(stages[t])].push_back(static_cast<int>(t));
   }
   return of_stage;
 }
@@ -87,6 +103,125 @@ std::vector<int> last_tasks(const std::vector<Task>& tasks) {
   }
   return last;
 }
+
+/// Issues inputs of a stream, round by round.
+class StreamIssuer {
+ public:
+  /// At most `inputs`.
+  StreamIssuer(const std::vector<Task>& tasks, int inputs, const StreamLimits& limits)
+      : tasks_(tasks),
+        limits_(limits),
+        inputs_(inputs),
+        stage_(stages_of(tasks, !limits.rooms.empty())),
+        of_stage_(tasks_of_stages(stage_)),
+        last_(last_tasks(tasks)),
+        entered_(tasks.size()) {
+    for (const StreamRoom& room : limits.rooms) add_room(room);
+  }
+
+  int stages() const { return static_cast<int>(of_stage_.size()); }
+  bool is_done() const { return oldest_ == inputs_; }
+  const Timeline& timeline() const { return timeline_; }
+
+  /// The next stage of each input that has been begun, and the first of one more.
+  void round() {
+    const int before = oldest_;  // all earlier ones were finished in rounds before
+    for (int input = oldest_; input <= begun_ && input < inputs_; ++input) {
+      if (input == begun_) {
+        if (limits_.in_flight > 0 && input - limits_.in_flight >= before) break;
+        if (input > 0 && next_stage_[at(input) - 1] == 0) break;
+        ++begun_;
+        next_stage_.push_back(0);
+        placed_.emplace_back(tasks_.size(), -1);
+        issue_stage(input);
+        break;
+      }
+      issue_stage(input);
+    }
+    while (oldest_ < begun_ && next_stage_[at(oldest_)] == stages()) ++oldest_;
+  }
+
+  std::vector<std::vector<Slot>> slots() const {
+    std::vector<std::vector<Slot>> result;
+    for (const std::vector<int>& of_input : placed_) {
+      std::vector<Slot>& slots = result.emplace_back();
+      for (int index : of_input) slots.push_back(timeline_.slots()[at(index)]);
+    }
+    return result;
+  }
+
+ private:
+  struct Room {
+    int inputs = 1;
+    int last_stage = 0;
+    std::vector<int> leaving;  ///< tasks after which nothing of the input is there
+  };
+
+  void add_room(const StreamRoom& given) {
+    std::vector<bool> is_in(tasks_.size()), is_left(tasks_.size());
+    for (int t : given.tasks) is_in[at(t)] = true;
+    Room room;
+    room.inputs = std::max(given.inputs, 1);
+    for (int t : given.tasks) {
+      bool is_first = true;
+      for (int before : tasks_[at(t)].after) {
+        if (!is_in[at(before)]) continue;
+        is_first = false;
+        is_left[at(before)] = true;
+      }
+      if (is_first) entered_[at(t)].push_back(static_cast<int>(rooms_.size()));
+      room.last_stage = std::max(room.last_stage, stage_[at(t)]);
+    }
+    for (int t : given.tasks) {
+      if (!is_left[at(t)]) room.leaving.push_back(t);
+    }
+    rooms_.push_back(std::move(room));
+  }
+
+  /// Nothing where there is no place for the input, or the one before it is no further.
+  void issue_stage(int input) {
+    int& stage = next_stage_[at(input)];
+    if (stage == stages() || (input > 0 && stage >= next_stage_[at(input) - 1])) return;
+    for (int t : of_stage_[at(stage)]) {
+      for (int r : entered_[at(t)]) {
+        const Room& room = rooms_[at(r)];
+        if (input >= room.inputs && next_stage_[at(input - room.inputs)] <= room.last_stage) return;
+      }
+    }
+    for (int t : of_stage_[at(stage)]) issue(t, input);
+    ++stage;
+  }
+
+  void issue(int t, int input) {
+    Task task{tasks_[at(t)].length, tasks_[at(t)].resources, {}};
+    const auto wait_for = [&](int other, int before) { task.after.push_back(placed_[at(other)][at(before)]); };
+    for (int before : tasks_[at(t)].after) wait_for(input, before);
+    if (limits_.in_flight > 0 && input >= limits_.in_flight && task.after.empty()) {
+      for (int before : last_) wait_for(input - limits_.in_flight, before);
+    }
+    for (int r : entered_[at(t)]) {
+      const Room& room = rooms_[at(r)];
+      if (input < room.inputs) continue;
+      for (int before : room.leaving) wait_for(input - room.inputs, before);
+    }
+    placed_[at(input)][at(t)] = static_cast<int>(timeline_.slots().size());
+    timeline_.add(task);
+  }
+
+  const std::vector<Task>& tasks_;
+  const StreamLimits& limits_;
+  int inputs_;
+  std::vector<int> stage_;  ///< by task
+  std::vector<std::vector<int>> of_stage_;
+  std::vector<int> last_;
+  std::vector<Room> rooms_;
+  std::vector<std::vector<int>> entered_;  ///< by task: rooms in which it may be the first
+  Timeline timeline_;
+  int oldest_ = 0;                        ///< input that is not finished
+  int begun_ = 0;                         ///< inputs
+  std::vector<int> next_stage_;           ///< by input that was begun
+  std::vector<std::vector<int>> placed_;  ///< by input that was begun, by task: its place in the timeline
+};
 
 }  // namespace
 
@@ -148,59 +283,35 @@ std::vector<Task> reordered(const std::vector<Task>& tasks, const std::vector<in
   return result;
 }
 
-Stream run_stream(const std::vector<Task>& tasks, int inputs, int in_flight) {
-  const std::vector<std::vector<int>> of_stage = tasks_of_stages(tasks);
-  Stream stream{{}, static_cast<int>(of_stage.size())};
-  // Where fewer are in flight than there are stages, the next begin when as many have ended.
-  const int together = in_flight > 0 ? std::min(in_flight, stream.stages) : stream.stages;
-  const auto first_round = [&](int input) { return input / together * stream.stages + input % together; };
-  const std::vector<int> last = last_tasks(tasks);
-  Timeline timeline;
-  std::vector<std::vector<int>> placed(at(inputs), std::vector<int>(tasks.size(), -1));
-  const auto issue = [&](int t, int input) {
-    Task task{tasks[at(t)].length, tasks[at(t)].resources, {}};
-    for (int before : tasks[at(t)].after) task.after.push_back(placed[at(input)][at(before)]);
-    if (in_flight > 0 && input >= in_flight && task.after.empty()) {
-      for (int before : last) task.after.push_back(placed[at(input - in_flight)][at(before)]);
+Stream run_stream(const std::vector<Task>& tasks, int inputs, const StreamLimits& limits) {
+  StreamIssuer issuer(tasks, inputs, limits);
+  while (!issuer.is_done()) issuer.round();
+  return {issuer.slots(), issuer.stages()};
+}
+
+std::vector<int> rounds_in_rooms(const std::vector<Task>& tasks, const std::vector<StreamRoom>& rooms) {
+  const std::vector<int> stages = stages_of(tasks, !rooms.empty());
+  std::vector<int> rounds;
+  for (const StreamRoom& room : rooms) {
+    int first = std::numeric_limits<int>::max(), last = -1;
+    for (int t : room.tasks) {
+      first = std::min(first, stages[at(t)]);
+      last = std::max(last, stages[at(t)]);
     }
-    placed[at(input)][at(t)] = static_cast<int>(timeline.slots().size());
-    timeline.add(task);
-  };
-  int oldest = 0;  // whose last stage is to be issued
-  for (int round = 0; oldest < inputs; ++round) {
-    for (int input = oldest; input < inputs && first_round(input) <= round; ++input) {
-      for (int t : of_stage[at(round - first_round(input))]) issue(t, input);
-    }
-    if (first_round(oldest) + stream.stages - 1 == round) ++oldest;
+    rounds.push_back(last < 0 ? 0 : last - first + 1);
   }
-  for (const std::vector<int>& of_input : placed) {
-    std::vector<Slot>& slots = stream.slots.emplace_back();
-    for (int index : of_input) slots.push_back(timeline.slots()[at(index)]);
-  }
-  return stream;
+  return rounds;
 }
 
 Duration stream_period(const std::vector<Task>& tasks) {
   constexpr int kRounds = 64;  // simulated; the first half is warm-up
-  const std::vector<std::vector<int>> of_stage = tasks_of_stages(tasks);
-  const auto stages = static_cast<int>(of_stage.size());
+  const StreamLimits limits;
+  StreamIssuer issuer(tasks, std::numeric_limits<int>::max(), limits);
   // Only the rounds in which all stages are full count.
-  const int inputs = stages + kRounds;
-  Timeline timeline;
-  std::vector<std::vector<int>> placed(tasks.size(), std::vector<int>(at(inputs), -1));
   std::vector<Duration> round_end;
-  int count = 0;
-  for (int round = 0; round < inputs; ++round) {
-    for (int s = std::min(round, stages - 1); s >= 0; --s) {
-      const int input = round - s;
-      for (int t : of_stage[at(s)]) {
-        Task task{tasks[at(t)].length, tasks[at(t)].resources, {}};
-        for (int before : tasks[at(t)].after) task.after.push_back(placed[at(before)][at(input)]);
-        timeline.add(task);
-        placed[at(t)][at(input)] = count++;
-      }
-    }
-    round_end.push_back(timeline.makespan());
+  for (int round = 0; round < issuer.stages() + kRounds; ++round) {
+    issuer.round();
+    round_end.push_back(issuer.timeline().makespan());
   }
   constexpr int kCounted = kRounds / 2;
   const Duration counted = round_end.back() - round_end[round_end.size() - 1 - kCounted];

@@ -63,10 +63,26 @@ struct Stream {
   int stages = 1;                          ///< as many inputs as it takes to keep all resources at work
 };
 
-/// Runs so many inputs, of which at most `in_flight` are begun and not finished at any time; 0: any number. Commands are
-/// issued like a pipeline: a task that waits for one on another resource belongs to the next stage, and a round issues
-/// stage s of input k-s for all s.
-Stream run_stream(const std::vector<Task>& tasks, int inputs, int in_flight = 0);
+/// A memory that holds what its tasks make and need, of a few inputs at once. An input takes its place there when the
+/// first of these tasks starts, and leaves it when the last one ends.
+struct StreamRoom {
+  std::vector<int> tasks;  ///< ascending
+  int inputs = 1;          ///< at least 1
+};
+
+struct StreamLimits {
+  int in_flight = 0;  ///< inputs begun and not finished at any time; 0: any number
+  std::vector<StreamRoom> rooms{};
+};
+
+/// Runs so many inputs. Commands are issued like a pipeline: a task that waits for one on another resource belongs to the
+/// next stage, and a round issues stage s of input k-s for all s, but of an input for which there is no place yet. Inputs
+/// take places in their order, so that none waits for one behind it. Where there are rooms, tasks belong to the last
+/// stage that delays none which waits for them: what is made early takes a place early.
+Stream run_stream(const std::vector<Task>& tasks, int inputs, const StreamLimits& limits = {});
+
+/// Rounds for which an input has a place in each room: with as many places no input ever waits for one.
+std::vector<int> rounds_in_rooms(const std::vector<Task>& tasks, const std::vector<StreamRoom>& rooms);
 
 /// Time per input where inputs follow each other without end, as `run_stream` issues them. Where every task has one
 /// resource this is the greatest busy time; a task that needs several at once can take more.

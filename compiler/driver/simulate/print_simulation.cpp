@@ -45,29 +45,25 @@ std::vector<const MemoryUse*> devices_of(const Simulation& simulation) {
   return devices;
 }
 
-int requests_of(const Simulation& simulation) {
-  return simulation.stream ? simulation.stream->in_flight : 1;
+double fill_of(const MemoryUse& memory) {
+  return memory.capacity == 0 ? 0 : static_cast<double>(memory.bytes()) / static_cast<double>(memory.capacity);
 }
 
-double fill_of(const MemoryUse& memory, int requests) {
-  return memory.capacity == 0 ? 0 : static_cast<double>(memory.bytes(requests)) / static_cast<double>(memory.capacity);
-}
-
-std::string memory_text(const MemoryUse& memory, int requests) {
-  std::string text = fmt::format("{} {}", memory.space, support::size_text(memory.bytes(requests)));
+std::string memory_text(const MemoryUse& memory) {
+  std::string text = fmt::format("{} {}", memory.space, support::size_text(memory.bytes()));
   if (memory.capacity > 0) {
-    text += fmt::format(" of {} ({})", support::size_text(memory.capacity), percent(fill_of(memory, requests)));
+    text += fmt::format(" of {} ({})", support::size_text(memory.capacity), percent(fill_of(memory)));
   }
   text +=
       fmt::format(": constants {}, arena {}", support::size_text(memory.constants), support::size_text(memory.arena));
-  return requests > 1 ? text + fmt::format(" for each of {} requests", requests) : text;
+  return memory.requests > 1 ? text + fmt::format(" for each of {} requests", memory.requests) : text;
 }
 
 /// `none 56, to 10 % 2, to 90 % 6`: how many devices fill how much of their memory, in steps of a tenth.
 std::string histogram(const Simulation& simulation, const std::vector<const MemoryUse*>& devices) {
   std::array<size_t, 12> counts{};  // tenths, and what is more than there is
   for (const MemoryUse* memory : devices) {
-    const double fill = fill_of(*memory, requests_of(simulation));
+    const double fill = fill_of(*memory);
     const auto tenths = static_cast<size_t>(std::clamp(fill * 10, 0.0, 10.0));
     ++counts[fill > 1 ? 11 : std::min<size_t>(tenths, 9) + 1];
   }
@@ -82,25 +78,21 @@ std::string histogram(const Simulation& simulation, const std::vector<const Memo
 }
 
 std::string memory_lines(const Simulation& simulation) {
-  const int requests = requests_of(simulation);
   std::string text;
   const std::vector<const MemoryUse*> devices = devices_of(simulation);
   if (!devices.empty()) {
-    const auto by_bytes = [&](const MemoryUse* a, const MemoryUse* b) {
-      return a->bytes(requests) < b->bytes(requests);
-    };
+    const auto by_bytes = [](const MemoryUse* a, const MemoryUse* b) { return a->bytes() < b->bytes(); };
     const MemoryUse& fullest = **std::max_element(devices.begin(), devices.end(), by_bytes);
     size_t all = 0;
-    for (const MemoryUse* memory : devices) all += memory->bytes(requests);
-    text += row("memory", "fullest " + memory_text(fullest, requests));
+    for (const MemoryUse* memory : devices) all += memory->bytes();
+    text += row("memory", "fullest " + memory_text(fullest));
     text += row(
         "", fmt::format("mean of {} {}", plural(devices.size(), "device"), support::size_text(all / devices.size())));
     text += row("", histogram(simulation, devices));
   }
   // Of a single host nothing is known without code.
   for (const MemoryUse& memory : simulation.memories) {
-    if (memory.is_host && memory.bytes(requests) > 0)
-      text += row(text.empty() ? "memory" : "", memory_text(memory, requests));
+    if (memory.is_host && memory.bytes() > 0) text += row(text.empty() ? "memory" : "", memory_text(memory));
   }
   return text;
 }
@@ -114,6 +106,10 @@ std::string time_lines(const Simulation& simulation) {
   text += row("", fmt::format("{} in flight, {}; devices are idle for {}",
                               plural(static_cast<size_t>(stream.in_flight), "request"),
                               plural(static_cast<size_t>(stream.stages), "stage"), percent(stream.bubbles)));
+  if (stream.with_all_arenas > 0 && stream.with_all_arenas < stream.in_flight) {
+    text += row("", fmt::format("{} would fit if each kept all its arenas from begin to end",
+                                plural(static_cast<size_t>(stream.with_all_arenas), "request")));
+  }
   if (!stream.limited_by.empty()) text += row("", fmt::format("{} has no room for more requests", stream.limited_by));
   return text;
 }
@@ -222,9 +218,10 @@ std::string simulation_json(const ir::Graph& graph, const Simulation& simulation
   json["time_s"] = simulation.time.seconds();
   if (simulation.stream) {
     const StreamFigures& stream = *simulation.stream;
-    json["stream"] = {{"in_flight", stream.in_flight},       {"stages", stream.stages},
-                      {"limited_by", stream.limited_by},     {"first_s", stream.first.seconds()},
-                      {"period_s", stream.period.seconds()}, {"bubbles", stream.bubbles}};
+    json["stream"] = {{"in_flight", stream.in_flight},     {"with_all_arenas", stream.with_all_arenas},
+                      {"stages", stream.stages},           {"limited_by", stream.limited_by},
+                      {"first_s", stream.first.seconds()}, {"period_s", stream.period.seconds()},
+                      {"bubbles", stream.bubbles}};
   }
   const Duration base = simulation.base();
   json["memories"] = ordered_json::array();
@@ -233,6 +230,7 @@ std::string simulation_json(const ir::Graph& graph, const Simulation& simulation
                                 {"constants_bytes", memory.constants},
                                 {"arena_bytes", memory.arena},
                                 {"capacity_bytes", memory.capacity},
+                                {"requests", memory.requests},
                                 {"busy", share(memory.busy, base)}});
   }
   json["links"] = ordered_json::array();

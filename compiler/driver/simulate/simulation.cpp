@@ -2,7 +2,9 @@
 #include "compiler/driver/simulate/simulation.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <numeric>
 
 #include "runtime/core/host_space.h"
 #include "runtime/plan/plan_schedule.h"
@@ -73,26 +75,12 @@ void add_memories(const Plan& plan, runtime::Machine& machine, const std::vector
   std::vector<Duration> busy = runtime::busy_times(tasks);
   for (const runtime::MemorySpace& space : plan.spaces) {
     MemoryUse use{
-        space.name, runtime::is_host_space(space.name), space.constant_bytes, space.arena_bytes, space.capacity, {}};
+        space.name, runtime::is_host_space(space.name), space.constant_bytes, space.arena_bytes, space.capacity, {}, 1};
     for (int resource : machine.of_work(space.name)) {
       if (static_cast<size_t>(resource) < busy.size()) use.busy += busy[static_cast<size_t>(resource)];
     }
     result->memories.push_back(std::move(use));
   }
-}
-
-/// So many requests fit into all memories, up to `most`; and the memory that has no room for one more.
-int requests_that_fit(const std::vector<MemoryUse>& memories, int most, std::string* limited_by) {
-  int fit = std::max(most, 1);
-  for (const MemoryUse& memory : memories) {
-    if (memory.capacity == 0 || memory.arena == 0) continue;
-    const size_t room = memory.capacity > memory.constants ? memory.capacity - memory.constants : 0;
-    const size_t count = std::max<size_t>(room / memory.arena, 1);
-    if (count >= static_cast<size_t>(fit)) continue;
-    fit = static_cast<int>(count);
-    *limited_by = memory.space;
-  }
-  return fit;
 }
 
 Duration end_of(const std::vector<runtime::Slot>& slots) {
@@ -101,37 +89,140 @@ Duration end_of(const std::vector<runtime::Slot>& slots) {
   return end;
 }
 
-StreamFigures stream_of(const std::vector<Task>& tasks, const std::vector<MemoryUse>& memories, int in_flight) {
-  StreamFigures figures;
-  figures.stages = runtime::run_stream(tasks, 1).stages;
-  figures.in_flight = in_flight > 0 ? in_flight : requests_that_fit(memories, figures.stages, &figures.limited_by);
-  const int group = std::min(figures.in_flight, figures.stages);
-  if (figures.in_flight >= figures.stages) {
-    figures.first = end_of(runtime::run_stream(tasks, group).slots.front());
-    figures.period = runtime::stream_period(tasks);
-  } else {
-    // Whole groups of those in flight; the first half fills what works side by side.
-    constexpr size_t kMostTasks = 500'000;
-    const size_t tasks_of_group = static_cast<size_t>(group) * std::max<size_t>(tasks.size(), 1);
-    const int groups = static_cast<int>(std::clamp<size_t>(kMostTasks / tasks_of_group, 4, 16)) / 2 * 2;
-    const runtime::Stream stream = runtime::run_stream(tasks, group * groups, figures.in_flight);
-    figures.first = end_of(stream.slots.front());
-    const int counted = group * groups / 2;
-    const Duration half = end_of(stream.slots[static_cast<size_t>(counted) - 1]);
-    const Duration rest = end_of(stream.slots.back()) - half;
-    figures.period = Duration::picoseconds((rest.ps() + counted - 1) / counted);
+/// From when to when a request has a place somewhere.
+runtime::Slot stay_of(const std::vector<runtime::Slot>& slots, const std::vector<int>& tasks) {
+  runtime::Slot stay{Duration::max(), Duration()};
+  for (int t : tasks) {
+    stay.start = std::min(stay.start, slots[static_cast<size_t>(t)].start);
+    stay.finish = std::max(stay.finish, slots[static_cast<size_t>(t)].finish);
   }
-  double busy = 0, devices = 0;
-  for (const MemoryUse& memory : memories) {
-    if (memory.is_host) continue;
-    busy += memory.busy.seconds();
-    devices += 1;
-  }
-  if (devices > 0 && figures.period > Duration()) {
-    figures.bubbles = std::max(0.0, 1 - busy / (devices * figures.period.seconds()));
-  }
-  return figures;
+  return stay;
 }
+
+/// How many of the stays have a moment in common.
+int most_at_once(const std::vector<runtime::Slot>& stays) {
+  std::vector<std::pair<Duration, int>> changes;
+  for (const runtime::Slot& stay : stays) {
+    if (stay.start >= stay.finish) continue;
+    changes.emplace_back(stay.start, 1);
+    changes.emplace_back(stay.finish, -1);
+  }
+  std::sort(changes.begin(), changes.end());  // at the same time, who leaves first
+  int count = 0, most = 1;
+  for (const auto& [time, change] : changes) most = std::max(most, count += change);
+  return most;
+}
+
+/// A stream of requests on the clock: their number in each memory, when they are done.
+class StreamSimulator {
+ public:
+  StreamSimulator(const Plan& plan, const std::vector<Task>& tasks, std::vector<MemoryUse>& memories)
+      : tasks_(tasks), memories_(memories), tasks_in_(memories.size()) {
+    const std::vector<std::vector<runtime::BufferId>> touched = runtime::touched_buffers(plan);
+    for (size_t s = 0; s < touched.size(); ++s) {
+      for (runtime::BufferId id : touched[s]) {
+        std::vector<int>& in = tasks_in_[static_cast<size_t>(plan.buffers[static_cast<size_t>(id)].space)];
+        if (in.empty() || in.back() != static_cast<int>(s)) in.push_back(static_cast<int>(s));
+      }
+    }
+    all_.resize(tasks.size());
+    std::iota(all_.begin(), all_.end(), 0);
+  }
+
+  StreamFigures run(int in_flight) {
+    StreamFigures figures;
+    figures.stages = runtime::run_stream(tasks_, 1).stages;
+    const int most = in_flight > 0 ? in_flight : figures.stages;
+    const runtime::StreamLimits limits{most < figures.stages ? most : 0, rooms(most, &figures.limited_by)};
+    const int filling = std::min(most, figures.stages);
+    const int counted = counted_after(filling);
+    const runtime::Stream stream = runtime::run_stream(tasks_, filling + counted, limits);
+    figures.first = end_of(stream.slots.front());
+    const int at_once = count_places(stream);
+    if (most < figures.stages || !figures.limited_by.empty()) {
+      figures.in_flight = std::min(most, at_once);
+      const Duration rest = end_of(stream.slots.back()) - end_of(stream.slots[static_cast<size_t>(filling) - 1]);
+      figures.period = Duration::picoseconds((rest.ps() + counted - 1) / counted);
+    } else {
+      figures.in_flight = most;
+      figures.period = runtime::stream_period(tasks_);
+    }
+    figures.with_all_arenas = kAnyNumber;
+    for (const MemoryUse& memory : memories_) {
+      if (memory.arena > 0) figures.with_all_arenas = std::min(figures.with_all_arenas, requests_that_fit(memory));
+    }
+    if (figures.with_all_arenas == kAnyNumber) figures.with_all_arenas = 0;
+    figures.bubbles = bubbles(figures.period);
+    return figures;
+  }
+
+ private:
+  static constexpr int kAnyNumber = std::numeric_limits<int>::max();
+
+  /// Requests after those that fill the stages, in whole groups of as many.
+  int counted_after(int filling) const {
+    constexpr size_t kMostTasks = 500'000;
+    const size_t groups = kMostTasks / (static_cast<size_t>(filling) * std::max<size_t>(tasks_.size(), 1));
+    return filling * static_cast<int>(std::clamp<size_t>(groups, 1, 8));
+  }
+
+  /// Memories that hold fewer requests than are in flight: as many as keep all at work, or as fit.
+  std::vector<runtime::StreamRoom> rooms(int in_flight, std::string* limited_by) const {
+    std::vector<runtime::StreamRoom> all;
+    std::vector<const MemoryUse*> of_room;
+    for (size_t m = 0; m < memories_.size(); ++m) {
+      if (memories_[m].arena == 0 || tasks_in_[m].empty()) continue;
+      all.push_back({tasks_in_[m], in_flight});
+      of_room.push_back(&memories_[m]);
+    }
+    const std::vector<int> rounds = runtime::rounds_in_rooms(tasks_, all);
+    int most_missing = 0;
+    for (size_t r = 0; r < all.size(); ++r) {
+      const int wanted = std::min(rounds[r], in_flight), fit = requests_that_fit(*of_room[r]);
+      all[r].inputs = std::min(wanted, fit);
+      if (wanted - fit <= most_missing) continue;
+      most_missing = wanted - fit;
+      *limited_by = of_room[r]->space;
+    }
+    std::erase_if(all, [&](const runtime::StreamRoom& room) { return room.inputs >= in_flight; });
+    return all;
+  }
+
+  static int requests_that_fit(const MemoryUse& memory) {
+    if (memory.capacity == 0) return kAnyNumber;
+    const size_t room = memory.capacity > memory.constants ? memory.capacity - memory.constants : 0;
+    return static_cast<int>(std::clamp<size_t>(room / memory.arena, 1, kAnyNumber));
+  }
+
+  /// How many requests are in each memory. Returns how many there are in all.
+  int count_places(const runtime::Stream& stream) {
+    const auto most = [&](const std::vector<int>& tasks) {
+      std::vector<runtime::Slot> stays;
+      for (const std::vector<runtime::Slot>& slots : stream.slots) stays.push_back(stay_of(slots, tasks));
+      return most_at_once(stays);
+    };
+    for (size_t m = 0; m < memories_.size(); ++m) {
+      if (memories_[m].arena > 0) memories_[m].requests = most(tasks_in_[m]);
+    }
+    return most(all_);
+  }
+
+  double bubbles(Duration period) const {
+    double busy = 0, devices = 0;
+    for (const MemoryUse& memory : memories_) {
+      if (memory.is_host) continue;
+      busy += memory.busy.seconds();
+      devices += 1;
+    }
+    if (devices == 0 || period == Duration()) return 0;
+    return std::max(0.0, 1 - busy / (devices * period.seconds()));
+  }
+
+  const std::vector<Task>& tasks_;
+  std::vector<MemoryUse>& memories_;
+  std::vector<std::vector<int>> tasks_in_;  ///< by memory: those that use its arena
+  std::vector<int> all_;
+};
 
 }  // namespace
 
@@ -146,7 +237,7 @@ Simulation simulate(const Plan& plan, const SimulateOptions& options) {
   add_memories(plan, machine, tasks, &result);
   add_links(plan, machine, tasks, &result);
   result.path = critical_path(plan, tasks, timeline);
-  if (options.is_stream) result.stream = stream_of(tasks, result.memories, options.in_flight);
+  if (options.is_stream) result.stream = StreamSimulator(plan, tasks, result.memories).run(options.in_flight);
   return result;
 }
 

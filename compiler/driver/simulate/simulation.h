@@ -24,8 +24,9 @@ struct MemoryUse {
   size_t arena = 0;     ///< of one request
   size_t capacity = 0;  ///< 0: no limit
   Duration busy;        ///< of the queue of launches, or of the host's thread, for one input
+  int requests = 1;     ///< that are there at once, each with an arena
 
-  size_t bytes(int requests = 1) const { return constants + arena * static_cast<size_t>(requests); }
+  size_t bytes() const { return constants + arena * static_cast<size_t>(requests); }
 };
 
 /// A link, or a direction of it where it is duplex.
@@ -45,11 +46,14 @@ struct LinkKindUse {
   Duration busy;  ///< together
 };
 
-/// Inputs without end, several of them in flight.
+/// Inputs without end, several of them in flight. A request has an arena in a memory from its first step there to its last
+/// one; where a memory has no room for as many as that takes, the next request waits in front of it.
 struct StreamFigures {
   int in_flight = 0;
+  /// So many at most where each has all its arenas from begin to end, as an Execution has; 0: any number.
+  int with_all_arenas = 0;
   int stages = 0;            ///< so many in flight keep everything at work
-  std::string limited_by{};  ///< the memory that has no room for more in flight; empty: stages, or the user
+  std::string limited_by{};  ///< the memory in front of which requests wait most; empty: there is none
   Duration first;            ///< when the first result is there
   Duration period;           ///< from one result to the next
   double bubbles = 0;        ///< share of the time in which the devices of the plan have nothing to do
@@ -74,7 +78,7 @@ struct Simulation {
 struct SimulateOptions {
   size_t devices = 0;      ///< that the machine has
   bool is_stream = false;  ///< inputs follow each other without end
-  int in_flight = 0;       ///< 0: as many as there are stages, and as fit into memory
+  int in_flight = 0;       ///< 0: as many as there are stages
 };
 
 Simulation simulate(const runtime::Plan& plan, const SimulateOptions& options);

@@ -4,7 +4,8 @@
 //     s0 s1 s2 | s3 s4 | s5 s6 s7       stage 0: s0 … s2, stage 1: s3, s4, stage 2: s5 … s7
 //
 // A stage pays for its work and for every value that comes into it: one copy for each value that an earlier stage makes
-// and some step of it reads. What the memory of a stage holds is what problem.h says of an instance.
+// and some step of it reads. The memory of a stage holds at least what problem.h says of an instance:
+// what a step reads, makes and keeps is there all at once, and so for each of the requests that are in the stage.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,7 @@ struct Chain {
   support::Table<StepId, ChainStep> steps;
   support::Table<ChainValueId, ChainValue> values;
   std::vector<int64_t> constant_bytes;
+  int64_t requests = 1;  ///< in each stage at once
   /// In the order in which the sequence passes them; one may be left out.
   support::Table<StageId, ChainStage> stages;
 };

@@ -241,4 +241,31 @@ std::optional<Cuts> least_most_cuts(const Chain& chain) {
   return ChainCutter(chain).least_most();
 }
 
+std::optional<Cuts> stream_cuts(Chain chain) {
+  constexpr int64_t kRequests = 3;
+  for (chain.requests = kRequests; chain.requests > 0; --chain.requests) {
+    if (std::optional<Cuts> cuts = least_most_cuts(chain)) return cuts;
+  }
+  return std::nullopt;
+}
+
+int64_t most_of_stages(const Chain& chain, const Table<StepId, StageId>& stage_of) {
+  Table<StageId, int64_t> work(chain.stages.size(), 0), copies(chain.stages.size(), 0), home(chain.stages.size(), 0);
+  for (StepId step : chain.steps.ids()) work[stage_of[step]] += chain.steps[step].work;
+  const StageId first = chain.steps.empty() ? StageId() : stage_of[StepId(0)];
+  for (const ChainValue& value : chain.values) {
+    const StageId from = value.writer.is_valid() ? stage_of[value.writer] : first;
+    std::vector<StageId> known = {from};
+    for (StepId reader : value.readers) {
+      if (std::find(known.begin(), known.end(), stage_of[reader]) != known.end()) continue;
+      known.push_back(stage_of[reader]);
+      copies[known.back()] += value.copy;
+    }
+    if (value.is_kept && from != first) home[from] += value.copy_home;
+  }
+  int64_t most = 0;
+  for (StageId stage : chain.stages.ids()) most = std::max({most, work[stage], copies[stage], home[stage]});
+  return most;
+}
+
 }  // namespace collage::place

@@ -31,4 +31,11 @@ struct Cuts {
 std::optional<Cuts> least_sum_cuts(const Chain& chain);
 std::optional<Cuts> least_most_cuts(const Chain& chain);
 
+/// Least most, where each stage has memory for as many requests as keep it at work: three, of which one arrives, one is
+/// worked on and one leaves. For fewer where there is not so much.
+std::optional<Cuts> stream_cuts(Chain chain);
+
+/// What the busiest stage does or receives with its steps, which need not be a stretch of the chain.
+int64_t most_of_stages(const Chain& chain, const support::Table<StepId, StageId>& stage_of);
+
 }  // namespace collage::place

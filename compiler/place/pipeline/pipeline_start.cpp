@@ -43,7 +43,7 @@ class PipelineStarter {
         {[&](ProblemValueId v) { return copy(v, stages.front(), second); },
          [&](ProblemValueId v) { return copy(v, second, problem_.formats[problem_.host_plain].space); }});
     for (const std::string& stage : stages) chain.stages.push_back({memory_of(stage)});
-    const std::optional<Cuts> cuts = goal == PipelineGoal::Stream ? least_most_cuts(chain) : least_sum_cuts(chain);
+    const std::optional<Cuts> cuts = goal == PipelineGoal::Stream ? stream_cuts(chain) : least_sum_cuts(chain);
     if (!cuts) return std::nullopt;
     Solution solution = *base;
     for (StepId step : order.ids()) {

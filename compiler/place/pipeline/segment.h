@@ -24,8 +24,8 @@ class Segment {
   int64_t copies() const { return copies_ + (begin_ > 0 ? copies_of_inputs_ : 0); }
   /// Copies of its results to where they are wanted.
   int64_t copies_home() const { return begin_ > 0 ? copies_home_ : 0; }
-  /// Bytes at the worst of its steps.
-  int64_t memory() const { return constants_ + peak_; }
+  /// Bytes, with every request at the worst of its steps.
+  int64_t memory() const { return constants_ + chain_.requests * peak_; }
 
  private:
   struct Steps {

@@ -17,6 +17,8 @@
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/pipeline/chain_of_solution.h"
 #include "compiler/place/pipeline/cut_chain.h"
+#include "compiler/place/pipeline/pack_chain.h"
+#include "compiler/place/pipeline/small_steps.h"
 #include "compiler/place/pipeline/spread_bound.h"
 #include "runtime/core/host_space.h"
 
@@ -41,19 +43,30 @@ class Spreader {
     const Clock::time_point start = Clock::now();
     Spread& spread = *built_.spread;
     spread.is_tried = true;
-    const std::optional<Solution> base = search_representatives();
+    const Problem contracted = contract();
+    const std::optional<Solution> base = search_optimal(contracted, search_options(), {});
     if (!base) return;
-    std::optional<Solution> found = over_instances(*base);
-    if (!found) return;
     const Objective& objective = input_.objective;
     const BoundOfAll bounds(problem_, input_.limits, links_, input_.graph, built_.values);
+    const Cost least_of_stream = objective.is_stream ? bounds.throughput() : problem_.cost_of(0);
+    std::vector<Staged> plans;
+    if (std::optional<Staged> staged = in_stages(*base)) plans.push_back(std::move(*staged));
+    if (objective.is_stream) {
+      if (std::optional<Staged> other = in_small_steps(contracted, least_of_stream.count())) {
+        const bool is_better = plans.empty() || other->most < plans.front().most;
+        plans.insert(is_better ? plans.begin() : plans.end(), std::move(*other));
+      }
+    }
+    std::optional<Solution> found;
+    for (size_t p = 0; p < plans.size() && !found; ++p) found = over_instances(plans[p]);
+    if (!found) return;
     if (objective.schedule == nullptr) {
       const Cost one = are_links_least() ? base->bound : problem_.cost_of(0);
       found->bound = std::min(found->cost, std::max(one, bounds.latency()));
       spread.bound = found->bound;
     } else {
       found->bound = problem_.cost_of(0);
-      spread.bound = objective.is_stream ? bounds.throughput() : bounds.makespan();
+      spread.bound = objective.is_stream ? least_of_stream : bounds.makespan();
     }
     found->optimal = objective.schedule == nullptr && found->bound == found->cost;
     found->states = base->states;
@@ -99,7 +112,7 @@ class Spreader {
   }
 
   /// A representative has the memory of its family.
-  std::optional<Solution> search_representatives() const {
+  Problem contract() const {
     Problem contracted = problem_;
     std::set<std::string> used;
     for (const Candidate& candidate : problem_.candidates) used.insert(problem_.owners[candidate.owner].instance);
@@ -119,10 +132,14 @@ class Spreader {
       }
       if (is_limited) owner.memory = sum;
     }
+    return contracted;
+  }
+
+  SearchOptions search_options() const {
     SearchOptions options = input_.options;
     options.on_progress = nullptr;
     options.excess = nullptr;
-    return search_optimal(contracted, options, {});
+    return options;
   }
 
   // ---- stages
@@ -186,35 +203,94 @@ class Spreader {
     return chain;
   }
 
-  std::optional<Cuts> cut(Chain chain) const {
-    const bool is_stream = input_.objective.is_stream;
-    // The arenas of a plan have gaps.
+  std::optional<Cuts> cut(const Chain& chain) const {
+    const Chain with_gaps = with_memory_for_gaps(chain);
+    const auto found = [&](const Chain& one) {
+      return input_.objective.is_stream ? stream_cuts(one) : least_sum_cuts(one);
+    };
+    std::optional<Cuts> cuts = found(with_gaps);
+    return cuts ? cuts : found(chain);
+  }
+
+  /// The arenas of a plan have gaps.
+  static Chain with_memory_for_gaps(Chain chain) {
     constexpr int64_t kGaps = 64;
-    Chain with_gaps = chain;
-    for (ChainStage& stage : with_gaps.stages) {
+    for (ChainStage& stage : chain.stages) {
       if (stage.memory) *stage.memory -= *stage.memory / kGaps;
     }
-    std::optional<Cuts> cuts = is_stream ? least_most_cuts(with_gaps) : least_sum_cuts(with_gaps);
-    if (!cuts) cuts = is_stream ? least_most_cuts(chain) : least_sum_cuts(chain);
-    return cuts;
+    return chain;
+  }
+
+  /// What is clearly better than cuts, for more copies.
+  std::optional<Cuts> pack(const Chain& chain, const Cuts& cuts) const {
+    constexpr int64_t kRequests = 8;  // on their way to and fro between two stages
+    constexpr int64_t kClearly = 64;
+    Chain stream = with_memory_for_gaps(chain);
+    stream.requests = kRequests;
+    return pack_chain(stream, cuts.value - cuts.value / kClearly);
+  }
+
+  /// A solution among candidates of representatives, cut.
+  struct Staged {
+    Solution solution;
+    std::string main;                   ///< the family of the stages; empty: nothing is cut
+    Table<ChosenId, StageId> stage_of;  ///< empty where nothing is cut
+    int64_t most = 0;                   ///< of a stream: what the busiest stage does or receives
+  };
+
+  std::optional<Staged> in_stages(const Solution& solution) const {
+    Staged staged{solution, main_of(solution), {}, 0};
+    if (staged.main.empty()) return staged;
+    const Table<StepId, ChosenId> order = steps_of(problem_, solution.chosen);
+    const Chain chain = chain_of(solution.chosen, order, staged.main);
+    std::optional<Cuts> cuts = cut(chain);
+    if (!cuts) return std::nullopt;
+    if (input_.objective.is_stream) {
+      if (std::optional<Cuts> packed = pack(chain, *cuts)) cuts = std::move(packed);
+    }
+    staged.stage_of.resize(solution.chosen.size());
+    for (StepId step : order.ids()) staged.stage_of[order[step]] = cuts->stage_of[step];
+    staged.most = cuts->value;
+    return staged;
+  }
+
+  /// As small_steps.h says. Nothing where that is no plan of stages.
+  std::optional<Staged> in_small_steps(const Problem& contracted, int64_t least_most) const {
+    constexpr int64_t kStepsOfAStage = 8;  // so many at least, where they are not longer by themselves
+    SearchOptions options = search_options();
+    options.is_probe = true;
+    const std::optional<Solution> small =
+        search_among(contracted, small_candidates(contracted, least_most / kStepsOfAStage), options);
+    if (!small) return std::nullopt;
+    std::optional<Staged> staged = in_stages(*small);
+    if (!staged || staged->main.empty()) return std::nullopt;
+    Table<NodeId, StageId> stage_of(problem_.node_count);
+    for (ChosenId p : staged->stage_of.ids()) {
+      for (NodeId node : problem_.candidates[small->chosen[p.slot()]].nodes) stage_of[node] = staged->stage_of[p];
+    }
+    const std::optional<Solution> joined =
+        search_among(contracted, candidates_in_stages(contracted, stage_of), options);
+    if (!joined || main_of(*joined) != staged->main) return staged;
+    Staged result{*joined, staged->main, {}, 0};
+    for (CandidateId c : joined->chosen) result.stage_of.push_back(stage_of[problem_.candidates[c].nodes.front()]);
+    const Table<StepId, ChosenId> order = steps_of(problem_, joined->chosen);
+    Table<StepId, StageId> stages;
+    for (ChosenId p : order) stages.push_back(result.stage_of[p]);
+    result.most = most_of_stages(chain_of(joined->chosen, order, result.main), stages);
+    return result.most < staged->most ? result : *staged;
   }
 
   // ---- candidates
 
-  std::optional<Solution> over_instances(const Solution& base) {
-    const std::string main = main_of(base);
+  std::optional<Solution> over_instances(const Staged& staged) {
+    const Solution& base = staged.solution;
     Solution solution = base;
-    if (!main.empty()) {
-      const Table<StepId, ChosenId> order = steps_of(problem_, base.chosen);
-      const std::optional<Cuts> cuts = cut(chain_of(base.chosen, order, main));
-      if (!cuts) return std::nullopt;
-      Table<ChosenId, StageId> stage_of(base.chosen.size());
-      for (StepId step : order.ids()) stage_of[order[step]] = cuts->stage_of[step];
-      for (ChosenId p : stage_of.ids()) {
-        solution.chosen[p.slot()] = moved(base.chosen[p.slot()], main, stage_of[p]);
+    if (!staged.main.empty()) {
+      for (ChosenId p : staged.stage_of.ids()) {
+        solution.chosen[p.slot()] = moved(base.chosen[p.slot()], staged.main, staged.stage_of[p]);
       }
       convert_again();
-      if (!base.region.empty()) solution.region = regions_of(solution.chosen, base.region, stage_of);
+      if (!base.region.empty()) solution.region = regions_of(solution.chosen, base.region, staged.stage_of);
     }
     Problem limited = problem_;
     for (Owner& owner : limited.owners) owner.memory = limit(owner.instance);
@@ -268,7 +344,7 @@ class Spreader {
       }
     }
     add_conversions(input_.graph, links_, &built_);
-    add_memory(input_.graph, &built_);
+    add_memory(input_.graph, input_.backends, &built_);
     for (ProblemValueId v : problem_.values.ids()) {
       for (ConversionEdge& edge : problem_.values[v].conversions) {
         if (problem_.formats[edge.from].space != problem_.formats[edge.to].space) continue;
@@ -304,8 +380,11 @@ class Spreader {
     return regions;
   }
 
-  /// No two instances of different kinds are joined by a faster link than their representatives are.
+  /// No two instances of different kinds are joined by a faster link than their representatives are. False as well where
+  /// there are too many to see.
   bool are_links_least() const {
+    constexpr size_t kMostRoutes = 65'536;
+    size_t routes = 0;
     const auto is_slower = [](const ir::Route& one, const ir::Route& other) {
       return one.bytes_per_second <= other.bytes_per_second && one.latency >= other.latency;
     };
@@ -316,7 +395,8 @@ class Spreader {
         for (const std::string& x : own) {
           for (const std::string& y : others) {
             const ir::Route* one = links_.find_route(x, y);
-            if (one != nullptr && (between == nullptr || !is_slower(*one, *between))) return false;
+            if (one == nullptr) continue;
+            if (between == nullptr || !is_slower(*one, *between) || ++routes > kMostRoutes) return false;
           }
         }
       }

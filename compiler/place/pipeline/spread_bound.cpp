@@ -45,6 +45,34 @@ BoundOfAll::BoundOfAll(const Problem& problem, const std::vector<MemoryLimit>& l
       least_[node] = std::min(least_[node], share);
     }
   }
+  raise_shares();
+}
+
+/// Shares may grow as long as no candidate has more than its cost: first a little of what each leaves, so that its nodes have
+/// something of it alike, at last all.
+void BoundOfAll::raise_shares() {
+  constexpr int kRounds = 16;
+  std::vector<int64_t> left;
+  Table<NodeId, std::vector<size_t>> holding(problem_.node_count);
+  std::vector<int64_t> size;
+  for (const Candidate& candidate : problem_.candidates) {
+    int64_t rest = least_cost(problem_, candidate);
+    for (NodeId node : candidate.nodes) {
+      rest -= least_[node];
+      holding[node].push_back(left.size());
+    }
+    left.push_back(rest);
+    size.push_back(static_cast<int64_t>(candidate.nodes.size()));
+  }
+  for (int round = 0; round <= kRounds; ++round) {
+    for (NodeId node : problem_.nodes()) {
+      int64_t more = std::numeric_limits<int64_t>::max();
+      for (size_t c : holding[node]) more = std::min(more, round < kRounds ? left[c] / size[c] : left[c]);
+      if (more <= 0 || more == std::numeric_limits<int64_t>::max()) continue;
+      least_[node] += more;
+      for (size_t c : holding[node]) left[c] -= more;
+    }
+  }
 }
 
 double BoundOfAll::weight(NodeId node) const {
@@ -60,8 +88,50 @@ Cost BoundOfAll::latency() const {
 Cost BoundOfAll::throughput() const {
   const int64_t work = std::accumulate(least_.begin(), least_.end(), int64_t{0});
   const auto count = static_cast<int64_t>(memories().size());
-  const int64_t longest = alone_.empty() ? 0 : *std::max_element(alone_.begin(), alone_.end());
-  return problem_.cost_of(std::max(longest, (work + count - 1) / count));
+  int64_t most = alone_.empty() ? 0 : *std::max_element(alone_.begin(), alone_.end());
+  most = std::max({most, (work + count - 1) / count, crowded()});
+  for (double rate : {1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 1024}) most = std::max(most, mostly_on_main(rate));
+  return problem_.cost_of(most);
+}
+
+/// Of k n + 1 nodes some of n memories has k + 1.
+int64_t BoundOfAll::crowded() const {
+  std::vector<int64_t> shares(least_.begin(), least_.end());
+  std::sort(shares.rbegin(), shares.rend());
+  const size_t count = memories().size();
+  int64_t most = 0;
+  for (size_t k = 1; count > 0 && k * count < shares.size(); ++k) {
+    const auto last = shares.begin() + static_cast<ptrdiff_t>(k * count) + 1;
+    most = std::max(most, std::accumulate(last - static_cast<ptrdiff_t>(k) - 1, last, int64_t{0}));
+  }
+  return most;
+}
+
+/// All work over the memories of most instances, where the others do no more than `rate` of it in the same time: what they
+/// could do faster does not count.
+int64_t BoundOfAll::mostly_on_main(double rate) const {
+  std::map<std::string, std::set<std::string>> backends;  // by memory
+  for (const Owner& owner : problem_.owners) {
+    if (owner.members.empty()) backends[owner.instance].insert(owner.backend);
+  }
+  std::map<std::set<std::string>, size_t> counts;
+  for (const auto& [memory, names] : backends) ++counts[names];
+  const auto main =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (main == counts.end()) return 0;
+  Table<NodeId, int64_t> shares = least_;
+  for (const Candidate& candidate : problem_.candidates) {
+    const auto memory = backends.find(problem_.owners[candidate.owner].instance);
+    if (memory == backends.end() || memory->second == main->first) continue;
+    double sum = 0;
+    for (NodeId node : candidate.nodes) sum += static_cast<double>(shares[node]);
+    if (sum <= rate * static_cast<double>(least_cost(problem_, candidate))) continue;
+    for (NodeId node : candidate.nodes) shares[node] = 0;
+  }
+  const auto on_main = static_cast<double>(main->second);
+  const double elsewhere = static_cast<double>(backends.size()) - on_main;
+  const auto work = static_cast<double>(std::accumulate(shares.begin(), shares.end(), int64_t{0}));
+  return static_cast<int64_t>(work / (on_main + rate * elsewhere) * kRoundedDown);
 }
 
 Cost BoundOfAll::makespan() const {
@@ -108,7 +178,7 @@ int64_t BoundOfAll::least_memories() const {
   return std::max<int64_t>(1, count);
 }
 
-/// Of the smallest value over the fastest link of any two memories.
+/// Of the smallest value over the fastest links.
 int64_t BoundOfAll::least_copy() const {
   size_t bytes = std::numeric_limits<size_t>::max();
   for (ProblemValueId v : problem_.values.ids()) {
@@ -118,15 +188,8 @@ int64_t BoundOfAll::least_copy() const {
   }
   // In another storage a value may be smaller: an eighth of the largest element.
   bytes /= sizeof(double);
-  const std::vector<std::string> names = memories();
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (const std::string& from : names) {
-    for (const std::string& to : names) {
-      if (from == to) continue;
-      if (const std::optional<Duration> time = links_.copy_cost(from, to, bytes)) least = std::min(least, time->ps());
-    }
-  }
-  return least == std::numeric_limits<int64_t>::max() ? 0 : least;
+  const std::optional<Duration> least = links_.least_copy(bytes);
+  return least ? least->ps() : 0;
 }
 
 /// Of the graph whose nodes are joined by values, model inputs among them.

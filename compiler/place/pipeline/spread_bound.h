@@ -29,6 +29,9 @@ class BoundOfAll {
  private:
   int64_t least_copy() const;
   int64_t components() const;
+  void raise_shares();
+  int64_t crowded() const;
+  int64_t mostly_on_main(double rate) const;
   std::vector<std::string> memories() const;
 
   const Problem& problem_;
@@ -39,8 +42,9 @@ class BoundOfAll {
   double weight(NodeId node) const;
 
   Table<NodeId, int64_t> alone_;  ///< of the cheapest candidate that has the node
-  /// Of a node the least share of a candidate that has it: shares are as `alone_`, and those of a candidate are its cost
-  /// together. So their sum is no more than any candidates cost that cover all nodes.
+  /// Shares of nodes, of which no candidate has more than its cost together. So their sum is no more than any candidates cost
+  /// that cover all nodes: a dual solution of the cover. At first a node has the least share of a candidate that has it, shares
+  /// being as `alone_`; then they grow as far as they may.
   Table<NodeId, int64_t> least_;
 };
 

@@ -110,6 +110,31 @@ TEST(CutChain, AStreamIsBalanced) {
   EXPECT_EQ(cuts->value, 5);
 }
 
+TEST(CutChain, EachRequestOfAStageHasItsValues) {
+  Chain chain = line({1, 1, 1, 1}, 10, 1, 0);
+  chain.requests = 2;
+  // Two constants, and two values of each request while the second step runs.
+  add_stages(chain, 2, 24);
+  EXPECT_TRUE(least_most_cuts(chain));
+  for (ChainStage& stage : chain.stages) stage.memory = 23;
+  EXPECT_FALSE(least_most_cuts(chain));
+  // There is room for one.
+  const std::optional<Cuts> cuts = stream_cuts(chain);
+  ASSERT_TRUE(cuts);
+  EXPECT_EQ(cuts->value, 2);
+}
+
+TEST(CutChain, AStreamHasRoomForThreeRequestsInAStage) {
+  Chain chain = line({1, 1, 1, 3}, 10, 1, 0);
+  add_stages(chain, 2, 33);
+  // Three constants and two values are 32 bytes, with values of three requests 36.
+  EXPECT_EQ(stages_of(*least_most_cuts(chain)), (std::vector<int>{0, 0, 0, 1}));
+  const std::optional<Cuts> cuts = stream_cuts(chain);
+  ASSERT_TRUE(cuts);
+  EXPECT_EQ(stages_of(*cuts), (std::vector<int>{0, 0, 1, 1}));
+  EXPECT_EQ(cuts->value, 4);
+}
+
 TEST(CutChain, ACopyMayBeTheBusiest) {
   Chain chain = line({2, 2}, 1, 1, 9);
   add_stages(chain, 2, std::nullopt);
@@ -254,6 +279,7 @@ TEST(CutChain, AsGoodAsTheBestOfAllCuts) {
     if (!by_sum) continue;
     EXPECT_EQ(by_sum->value, sum) << "round " << round;
     EXPECT_EQ(by_most->value, most) << "round " << round;
+    EXPECT_EQ(most_of_stages(chain, by_most->stage_of), most) << "round " << round;
     EXPECT_TRUE(std::is_sorted(by_sum->stage_of.begin(), by_sum->stage_of.end()));
     EXPECT_TRUE(std::is_sorted(by_most->stage_of.begin(), by_most->stage_of.end()));
   }

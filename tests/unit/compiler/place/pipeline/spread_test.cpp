@@ -121,6 +121,38 @@ TEST(Spread, AStreamUsesMore) {
   EXPECT_EQ(built->spread->bound, Cost::time(Duration::picoseconds(1'000'000)));
 }
 
+TEST(Spread, MoreNodesThanInstancesTakeTurns) {
+  Case setup;
+  chain_of_products(setup, 42);
+  auto built = setup.add_rules(kManyNpus).problem();
+  ASSERT_TRUE(built);
+  spread(setup, {}, place::objective_throughput, *built);
+  ASSERT_TRUE(built->spread->solution);
+  // 42 products on 40 devices and the host: some of them has two.
+  EXPECT_EQ(built->spread->bound, Cost::time(Duration::picoseconds(2'000'000)));
+}
+
+constexpr const char* kFusingNpus =
+    "backend npu {\n  runtime sim\n"
+    "  device npu count 40 { link host bandwidth 1 TB/s latency 1 ns  link npu bandwidth 1 TB/s latency 1 ns }\n"
+    "  rule one { match MatMul(x, w: const) cost 1 us lower \"p\" }\n"
+    "  rule three { match MatMul(MatMul(MatMul(x, w: const), v: const), u: const) cost 2.8 us lower \"t\" }\n}\n";
+
+TEST(Spread, AStreamTakesLongStepsApart) {
+  Case setup;
+  chain_of_products(setup, 36);
+  auto built = setup.add_rules(kFusingNpus).problem();
+  ASSERT_TRUE(built);
+  spread(setup, {}, place::objective_throughput, *built);
+  ASSERT_TRUE(built->spread->solution);
+  // One at a time, twelve of 2.8 us are best; side by side, each product has a device of its own.
+  EXPECT_EQ(instances(*built).size(), 36u);
+  for (place::CandidateId c : built->spread->solution->chosen) {
+    EXPECT_EQ(built->problem.candidates[c].nodes.size(), 1u);
+  }
+  EXPECT_EQ(built->spread->bound, Cost::time(Duration::picoseconds(1'000'000)));
+}
+
 constexpr const char* kManyHosts =
     "switch lan {}\n"
     "cluster lab { host count 40 { memory 40 KiB link lan bandwidth 1 GB/s latency 1 us duplex } }\n"
