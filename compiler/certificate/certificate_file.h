@@ -5,7 +5,7 @@
 // JSON. Nodes, values, formats, owners, constants, candidates and cases go by their index. A COST is whole picoseconds,
 // null where there is none. Values of equal conversions share a table.
 //
-//     {"collage_certificate": 3, "model": "digits",
+//     {"collage_certificate": 4, "model": "digits",
 //      "about": {"model": HASH, "files": [["npu.rules", HASH], …], "options": {"--forbid": ["*=npu"], …},
 //                "words": ["`--forbid *=npu`: nodes do not run there", …], "costs": "estimated" or "measured",
 //                "problem": HASH},
@@ -16,7 +16,7 @@
 //      "values": [{"name": "x", "writer": -1, "readers": [0, 4], "output": false, "bytes": 256, "conversions": 0}],
 //      "constants": [BYTES, …],
 //      "candidates": [{"owner": 1, "rule": "conv", "nodes": [0], "cost": COST, "reads": [[VALUE, FORMAT], …],
-//                      "writes": [[VALUE, FORMAT], …], "constants": [0], "unit": true}],
+//                      "writes": [[VALUE, FORMAT], …], "constants": [0], "kept": [VALUE, …], "unit": true}],
 //      "plan": {"chosen": [CANDIDATE, …], "regions": [REGION, …], "cost": COST},
 //      "claim": {"bound": COST, "optimal": true},
 //      "proof": {"order": [NODE, …], "scale": 1024, "bound": COST,

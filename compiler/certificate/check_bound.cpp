@@ -355,7 +355,8 @@ class Judge {
     return candidate(a).owner == candidate(b).owner && candidate(a).nodes == candidate(b).nodes &&
            sorted(candidate(a).reads) == sorted(candidate(b).reads) &&
            sorted(candidate(a).writes) == sorted(candidate(b).writes) &&
-           candidate(a).constants == candidate(b).constants && candidate(a).may_join == candidate(b).may_join;
+           candidate(a).constants == candidate(b).constants && candidate(a).may_join == candidate(b).may_join &&
+           (candidate(a).kept == candidate(b).kept || !problem_.owners[candidate(a).owner].memory);
   }
   /// Of equal costs the one that the proof names.
   bool is_better(CandidateId a, CandidateId b) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // check_execution of check_certificate.h. Memory is added up along the execution as problem.h describes it: for each
-// instance every value is alive over an interval of steps, so one sweep over the steps finds the peak.
+// instance every value is alive over an interval of moments, one for each node, so one sweep over them finds the peak.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,9 @@ using support::Table;
 
 /// A chosen candidate, by its place in the plan.
 using PartId = support::Id<struct ExecutedPartTag>;
-/// In the order of execution.
+/// In the order of execution, and a node in that order.
 using Step = support::Id<struct ExecutionStepTag>;
+using Moment = support::Id<struct ExecutionMomentTag>;
 
 class Execution {
  public:
@@ -120,55 +121,70 @@ class Execution {
       it->second = std::min(it->second, *held.memory);
     }
     for (const auto& [instance, limit] : limits) {
-      const auto [peak, step] = peak_of(instance);
+      const auto [peak, at] = peak_of(instance);
       if (peak <= limit) continue;
       return Status::error(fmt::format("`{}` has {} bytes of memory, and {} needs more", instance, limit,
-                                       candidate_text(file_, chosen_[steps_[step]])));
+                                       candidate_text(file_, chosen_[at])));
     }
     return Status::ok();
   }
 
-  /// The most that the instance holds, and in which step.
-  std::pair<Wide, Step> peak_of(const std::string& instance) const {
+  /// The most that the instance holds, and while what runs.
+  std::pair<Wide, PartId> peak_of(const std::string& instance) const {
     const auto runs_there = [&](PartId part) { return owner(part).instance == instance; };
-    Table<Step, Wide> change(steps_.size() + 1);
-    const auto hold = [&](int64_t bytes, Step first, Step last) {
-      change[first] += bytes;
-      change[advance(last, 1)] -= bytes;
+    Table<place::NodeId, Moment> moment_of(problem_.node_count);
+    Table<Moment, PartId> running;
+    Table<Step, Moment> begin_of;
+    for (PartId part : steps_) {
+      begin_of.push_back(running.next_id());
+      for (place::NodeId node : chosen(part).nodes) moment_of[node] = running.add(part);
+    }
+    Table<Moment, Wide> change(running.size() + 1);
+    const auto hold = [&](place::ProblemValueId v, Moment first, Moment last) {
+      change[first] += problem_.values[v].bytes;
+      change[advance(last, 1)] -= problem_.values[v].bytes;
     };
-    for (const place::ProblemValue& value : problem_.values) {
-      Step first_there, last_there, last;
+    std::set<place::ProblemValueId> kept;
+    for (PartId p : chosen_.ids()) kept.insert(chosen(p).kept.begin(), chosen(p).kept.end());
+    for (place::ProblemValueId v : problem_.values.ids()) {
+      const place::ProblemValue& value = problem_.values[v];
+      Step first_there, first_elsewhere;
+      Moment last_there;
       bool leaves = value.is_output;
       for (place::NodeId reader : value.readers) {
         const PartId part = part_of_[reader];
-        const Step step = step_of_[part];
-        last = std::max(last, step);
         leaves = leaves || !value.writer.is_valid() || part != part_of_[value.writer];
-        if (!runs_there(part)) continue;
-        first_there = first_there.is_valid() ? std::min(first_there, step) : step;
-        last_there = std::max(last_there, step);
+        Step& first = runs_there(part) ? first_there : first_elsewhere;
+        first = first.is_valid() ? std::min(first, step_of_[part]) : step_of_[part];
+        if (runs_there(part)) last_there = std::max(last_there, moment_of[reader]);
       }
-      if (value.writer.is_valid() && runs_there(part_of_[value.writer])) {
-        const Step made = step_of_[part_of_[value.writer]];
-        hold(value.bytes, made, value.is_output ? Step(steps_.size() - 1) : leaves ? last : made);
-      } else if (first_there.is_valid()) {
-        hold(value.bytes, first_there, last_there);
+      if (!value.writer.is_valid() || !runs_there(part_of_[value.writer])) {
+        if (first_there.is_valid()) hold(v, begin_of[first_there], last_there);
+        continue;
       }
+      if (!leaves && !kept.contains(v)) continue;
+      Moment last = std::max(moment_of[value.writer], last_there);
+      if (first_elsewhere.is_valid()) {
+        last = std::max(last, advance(begin_of[first_elsewhere], -1));
+      } else if (value.is_output) {
+        last = advance(running.next_id(), -1);
+      }
+      hold(v, moment_of[value.writer], last);
     }
     std::set<place::ConstantId> constants;
     for (PartId p : chosen_.ids()) {
       if (runs_there(p)) constants.insert(chosen(p).constants.begin(), chosen(p).constants.end());
     }
     Wide held = 0, peak = 0;
-    Step peak_step = 0;
+    PartId at = 0;
     for (place::ConstantId constant : constants) held += problem_.constant_bytes[constant];
-    for (Step step : steps_.ids()) {
-      held += change[step];
+    for (Moment moment : running.ids()) {
+      held += change[moment];
       if (held <= peak) continue;
       peak = held;
-      peak_step = step;
+      at = running[moment];
     }
-    return {peak, peak_step};
+    return {peak, at};
   }
 
   const CertificateFile& file_;

@@ -75,9 +75,9 @@ class Checker {
   Status check_candidate(place::CandidateId c) {
     const place::Candidate& candidate = problem_.candidates[c];
     if (candidate.nodes.empty()) return Status::error(candidate_text(file_, c) + " has no nodes");
-    if (!ascends(candidate.nodes) || !ascends(candidate.constants)) {
-      return Status::error(
-          fmt::format("the nodes or constants of {} are not in ascending order", candidate_text(file_, c)));
+    if (!ascends(candidate.nodes) || !ascends(candidate.constants) || !ascends(candidate.kept)) {
+      return Status::error(fmt::format("the nodes, constants or kept values of {} are not in ascending order",
+                                       candidate_text(file_, c)));
     }
     const std::optional<place::Cost>& joins = problem_.owners[candidate.owner].joins;
     if (candidate.may_join && joins && candidate.cost < *joins) {
@@ -105,6 +105,11 @@ class Checker {
                                          value_text(file_, write.value)));
       }
       listed_[write.value] = c;
+    }
+    for (place::ProblemValueId v : candidate.kept) {
+      if (inside(problem_.values[v].writer) && listed_[v] != c) continue;
+      return Status::error(fmt::format("{} keeps {} inside, which it does not write or which leaves it",
+                                       candidate_text(file_, c), value_text(file_, v)));
     }
     for (place::NodeId node : candidate.nodes) {
       for (place::ProblemValueId v : reads_[node]) {

@@ -144,8 +144,11 @@ class ProblemComparer {
 
   /// What a candidate is, but for its cost.
   using Key = std::tuple<place::OwnerId, std::vector<place::NodeId>, std::vector<place::ValueFormat>,
-                         std::vector<place::ValueFormat>, std::vector<place::ConstantId>, bool, std::string>;
-  static Key key(const Candidate& c) { return {c.owner, c.nodes, c.reads, c.writes, c.constants, c.may_join, c.rule}; }
+                         std::vector<place::ValueFormat>, std::vector<place::ConstantId>, std::vector<ProblemValueId>,
+                         bool, std::string>;
+  static Key key(const Candidate& c) {
+    return {c.owner, c.nodes, c.reads, c.writes, c.constants, c.kept, c.may_join, c.rule};
+  }
 
   static std::string described(const CertificateFile& file, CandidateId c) {
     std::string nodes;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace collage::certificate {
 
@@ -41,19 +42,42 @@ Limits::Limits(const place::Problem& problem)
   find_sure_bytes();
 }
 
+/// Node by node: what a candidate reads is held from its first node on, to the last one that reads it; what leaves it, from
+/// its writer on; what it keeps inside, from its writer to the last reader.
 void Limits::find_working_bytes() {
-  Table<NodeId, Wide> made(problem_.node_count, 0);
-  for (const place::ProblemValue& value : problem_.values) {
-    if (value.writer.is_valid()) made[value.writer] += value.bytes;
-  }
   for (CandidateId c : problem_.candidates.ids()) {
     const Candidate& candidate = problem_.candidates[c];
-    for (NodeId node : candidate.nodes) working_[c] += made[node];
-    std::vector<ProblemValueId> read;
-    for (const place::ValueFormat& item : candidate.reads) read.push_back(item.value);
-    std::sort(read.begin(), read.end());
-    read.erase(std::unique(read.begin(), read.end()), read.end());
-    for (ProblemValueId v : read) working_[c] += problem_.values[v].bytes;
+    const auto has = [&](NodeId node) {
+      return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
+    };
+    std::map<NodeId, Wide> begins, ends;  // at and after a node
+    const auto hold = [&](ProblemValueId v, NodeId first, NodeId last) {
+      begins[first] += problem_.values[v].bytes;
+      ends[last] += problem_.values[v].bytes;
+    };
+    const auto last_reader = [&](ProblemValueId v, NodeId otherwise) {
+      NodeId last = otherwise;
+      for (NodeId reader : problem_.values[v].readers) {
+        if (has(reader)) last = std::max(last, reader);
+      }
+      return last;
+    };
+    std::set<ProblemValueId> read;
+    for (const place::ValueFormat& item : candidate.reads) read.insert(item.value);
+    const NodeId first_node = candidate.nodes.front(), last_node = candidate.nodes.back();
+    for (ProblemValueId v : read) hold(v, first_node, last_reader(v, first_node));
+    for (const place::ValueFormat& item : candidate.writes)
+      hold(item.value, problem_.values[item.value].writer, last_node);
+    for (ProblemValueId v : candidate.kept) {
+      const NodeId writer = problem_.values[v].writer;
+      hold(v, writer, last_reader(v, writer));
+    }
+    Wide now = 0;
+    for (NodeId node : candidate.nodes) {
+      now += begins[node];
+      working_[c] = std::max(working_[c], now);
+      now -= ends[node];
+    }
   }
 }
 

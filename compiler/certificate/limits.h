@@ -36,7 +36,7 @@ class Limits {
   /// In either direction.
   bool conflict(OwnerId a, OwnerId b) const { return conflicts_[a][b]; }
 
-  /// What a candidate holds while it runs beside constants: what it makes and what it reads.
+  /// The most that a candidate holds while one of its nodes runs, beside constants, of what it reads and makes.
   Wide working_bytes(CandidateId candidate) const { return working_[candidate]; }
   /// Of its constants those that no second candidate could hold there: all that have one meet in a node. Not more than
   /// `kMostSureBytes`, so that products with prices fit.

@@ -59,7 +59,7 @@ class Reader {
     }
     const Place top{root, "the file"};
     const int64_t version = integer(top, "collage_certificate", {0, kMaxAmount});
-    if (fault_.empty() && version != 3) fail("it is of version {}, only 3 can be read", version);
+    if (fault_.empty() && version != 4) fail("it is of version {}, only 4 can be read", version);
     read_about(top);
     read_problem(top);
     if (fault_.empty()) read_solution(top);
@@ -269,6 +269,9 @@ class Reader {
     candidate.writes = read_formats(place, "writes");
     if (has(place, "constants")) {
       candidate.constants = numbers<ConstantId>(place, "constants", Range::index(file_.problem.constant_bytes.size()));
+    }
+    if (has(place, "kept")) {
+      candidate.kept = numbers<ProblemValueId>(place, "kept", Range::index(file_.problem.values.size()));
     }
     if (has(place, "unit")) candidate.may_join = boolean(place, "unit");
     return candidate;

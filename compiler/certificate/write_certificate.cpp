@@ -30,7 +30,7 @@ class Writer {
   }
 
   std::string write() {
-    out_ = "{\"collage_certificate\": 3,\n\"model\": ";
+    out_ = "{\"collage_certificate\": 4,\n\"model\": ";
     text(names_.model);
     write_about();
     write_problem();
@@ -168,6 +168,10 @@ class Writer {
     if (!candidate.constants.empty()) {
       out_ += ", \"constants\": ";
       ids(candidate.constants);
+    }
+    if (!candidate.kept.empty()) {
+      out_ += ", \"kept\": ";
+      ids(candidate.kept);
     }
     if (candidate.may_join) out_ += ", \"unit\": true";
     out_ += '}';

@@ -7,6 +7,7 @@
 
 #include "compiler/plan/arena.h"
 #include "compiler/plan/overlap.h"
+#include "compiler/plan/plan_memory.h"
 #include "runtime/core/host_space.h"
 #include "runtime/plan/plan_schedule.h"
 
@@ -113,6 +114,7 @@ bool MemoryAssigner::place_buffers() {
   };
   const std::vector<LiveRange> in_turn = over_roots(live_ranges(plan));
   const std::vector<LiveRange> live = plan.is_concurrent ? over_roots(concurrent_live_ranges(plan)) : in_turn;
+  const std::vector<size_t> of_libraries = library_bytes(plan);
   for (size_t s = 0; s < plan.spaces.size(); ++s) {
     runtime::MemorySpace& space = plan.spaces[s];
     const bool is_first_host = s == 0;
@@ -122,9 +124,9 @@ bool MemoryAssigner::place_buffers() {
     assign_offsets(s, places, live);
     if (is_first_host && !is_cluster) continue;
     space.capacity = context_.targets.find_memory(space.name)->capacity;
-    const auto needed = [&] { return space.arena_bytes + space.constant_bytes; };
+    const auto needed = [&] { return space.arena_bytes + space.constant_bytes + of_libraries[s]; };
     if (space.capacity != 0 && needed() > space.capacity && plan.is_concurrent) assign_offsets(s, places, in_turn);
-    if (space.capacity == 0 || needed() <= space.capacity || context_.jit == nullptr) continue;
+    if (space.capacity == 0 || needed() <= space.capacity || context_.may_exceed) continue;
     auto at = std::find_if(context_.placement.partitions.begin(), context_.placement.partitions.end(),
                            [&](const ir::Partition& partition) { return partition.instance == space.name; });
     bool has_partition = at != context_.placement.partitions.end();
@@ -133,7 +135,8 @@ bool MemoryAssigner::place_buffers() {
               has_partition ? place_of(*at)
                             : (runtime::is_host_space(space.name) ? "host `" : "device `") + space.name + "`",
               fmt::format("`{}` has {} bytes of memory, the placement needs {}", space.name, space.capacity, needed()))
-        .note("{} bytes of resident constants, {} bytes of activations", space.constant_bytes, space.arena_bytes);
+        .note("{} bytes of resident constants, {} bytes of activations", needed() - space.arena_bytes,
+              space.arena_bytes);
   }
   return true;
 }

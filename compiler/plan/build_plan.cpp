@@ -8,6 +8,7 @@
 #include "compiler/plan/expand_splits.h"
 #include "compiler/plan/map_to_original.h"
 #include "compiler/plan/plan_devices.h"
+#include "compiler/plan/plan_memory.h"
 #include "compiler/plan/rewrite_partitions.h"
 #include "compiler/support/check.h"
 #include "runtime/plan/plan_schedule.h"
@@ -57,8 +58,8 @@ std::optional<BuiltPlan> build_checked(const PlanContext& context) {
 std::optional<BuiltPlan> build_rewritten(const PlanContext& context) {
   std::optional<RewrittenModel> rewritten = rewrite_partitions(context.graph, context.placement, context.targets);
   if (!rewritten) return build_checked(context);
-  std::optional<BuiltPlan> built = build_checked(
-      {rewritten->graph, rewritten->placement, context.targets, context.splits, context.jit, context.diags});
+  std::optional<BuiltPlan> built = build_checked({rewritten->graph, rewritten->placement, context.targets,
+                                                  context.splits, context.jit, context.diags, context.may_exceed});
   if (built) map_to_original(context.graph, context.placement, *rewritten, &*built);
   return built;
 }
@@ -66,10 +67,12 @@ std::optional<BuiltPlan> build_rewritten(const PlanContext& context) {
 }  // namespace
 
 std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
-                                    codegen::Jit& jit, support::Diagnostics& diags) {
+                                    codegen::Jit& jit, support::Diagnostics& diags, MemoryExcess excess) {
+  const bool may_exceed = excess == MemoryExcess::Allowed;
   std::optional<ExpandedSplits> splits = expand_splits(graph, placement, targets);
-  if (!splits) return build_rewritten({graph, placement, targets, nullptr, &jit, diags});
-  std::optional<BuiltPlan> built = build_rewritten({splits->graph, splits->placement, targets, &*splits, &jit, diags});
+  if (!splits) return build_rewritten({graph, placement, targets, nullptr, &jit, diags, may_exceed});
+  std::optional<BuiltPlan> built =
+      build_rewritten({splits->graph, splits->placement, targets, &*splits, &jit, diags, may_exceed});
   if (built) map_to_original(graph, placement, *splits, &*built);
   return built;
 }
@@ -82,22 +85,27 @@ std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Plac
   const ir::Graph& expanded = splits ? splits->graph : graph;
   const ir::Placement& placed = splits ? splits->placement : placement;
   std::optional<BuiltPlan> built =
-      build_rewritten({expanded, placed, targets, splits ? &*splits : nullptr, nullptr, unheard});
+      build_rewritten({expanded, placed, targets, splits ? &*splits : nullptr, nullptr, unheard, true});
   if (built && splits) map_to_original(graph, placement, *splits, &*built);
   if (!built) return std::nullopt;
   return std::move(built->plan);
 }
 
-std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
-                                              const PlanTargets& targets) {
+std::vector<DeviceMemory> device_memory(const runtime::Plan& plan, const PlanTargets& targets) {
   std::vector<DeviceMemory> all;
-  const std::optional<runtime::Plan> plan = outline_plan(graph, placement, targets);
-  if (!plan) return all;
-  for (const runtime::MemorySpace& space : plan->spaces) {
-    if (space.name != "host" || targets.is_cluster())
-      all.push_back({space.name, space.arena_bytes + space.constant_bytes, space.capacity});
+  const std::vector<size_t> of_libraries = library_bytes(plan);
+  for (size_t s = 0; s < plan.spaces.size(); ++s) {
+    const runtime::MemorySpace& space = plan.spaces[s];
+    if (space.name == "host" && !targets.is_cluster()) continue;
+    all.push_back({space.name, space.arena_bytes + space.constant_bytes + of_libraries[s], space.capacity});
   }
   return all;
+}
+
+std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
+                                              const PlanTargets& targets) {
+  const std::optional<runtime::Plan> plan = outline_plan(graph, placement, targets);
+  return plan ? device_memory(*plan, targets) : std::vector<DeviceMemory>();
 }
 
 }  // namespace collage::plan

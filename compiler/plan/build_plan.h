@@ -42,16 +42,20 @@ struct BuiltPlan {
   std::vector<std::vector<LoweringRequest>> lowerings{};  ///< by partition: what its rules ask for
 };
 
+/// Whether it is an error that a plan needs more of a memory than there is.
+enum class MemoryExcess { Refused, Allowed };
+
 /// Expects a placement that covers every node and has no cycle. Errors: a format that no conversion makes, a device
 /// without room, an operator that nothing can run, a backend or device that `targets` does not have. A host partition
 /// that cannot be compiled is a warning (BackendFailed) and a fallback.
 std::optional<BuiltPlan> build_plan(const ir::Graph& graph, const ir::Placement& placement, const PlanTargets& targets,
-                                    codegen::Jit& jit, support::Diagnostics& diags);
+                                    codegen::Jit& jit, support::Diagnostics& diags,
+                                    MemoryExcess excess = MemoryExcess::Refused);
 
 /// What a plan takes of the memory of a device, or of a host of a cluster.
 struct DeviceMemory {
   std::string instance;
-  size_t bytes = 0;     ///< constants and arena
+  size_t bytes = 0;     ///< constants, those of libraries (plan_memory.h) and arena
   size_t capacity = 0;  ///< 0: no limit
 
   bool is_exceeded() const { return capacity != 0 && bytes > capacity; }
@@ -63,7 +67,10 @@ struct DeviceMemory {
 std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Placement& placement,
                                           const PlanTargets& targets);
 
-/// Of that plan. Empty where there is none.
+/// Of a plan: devices, and hosts of a cluster.
+std::vector<DeviceMemory> device_memory(const runtime::Plan& plan, const PlanTargets& targets);
+
+/// Of the outline of a placement. Empty where there is none.
 std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
                                               const PlanTargets& targets);
 

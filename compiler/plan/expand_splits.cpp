@@ -224,7 +224,7 @@ class Expander {
   /// A constant that is not cut is one for all parts.
   ValueId constant(const ir::Value& value) {
     ValueId old = from_.find_value(value.name);
-    if (from_.value(old).type == value.type) return outside(old);
+    if (old.is_valid() && from_.value(old).type == value.type) return outside(old);
     return result_.graph.add_constant(fresh_name(value.name), *value.constant, value.span);
   }
 

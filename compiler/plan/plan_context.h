@@ -19,6 +19,7 @@ struct PlanContext {
   const ExpandedSplits* splits;  ///< what the placement was made of, if it has parts of splits; else null
   codegen::Jit* jit;             ///< null: the plan is not to run, only the memory of its devices and hosts counts
   support::Diagnostics& diags;
+  bool may_exceed = false;  ///< a memory that is too small is no error
 
   ir::Format canonical(const ir::Format& format, ir::ValueId value) const {
     return ir::canonical(format, graph.value(value).type);

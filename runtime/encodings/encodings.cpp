@@ -195,6 +195,17 @@ std::string encoding_misfit(DType dtype, const Shape& shape, std::string_view ch
   return links ? "" : links.message();
 }
 
+size_t least_encoded_bytes(DType dtype, const Shape& shape, std::string_view chain) {
+  constexpr size_t kMostRun = 255, kRunBytes = 2;
+  const size_t plain = static_cast<size_t>(element_count(shape)) * size_of(dtype);
+  const Result<std::vector<Link>> links = links_of(chain, dtype, shape);
+  if (!links || links->empty()) return plain;
+  const Link& last = links->back();
+  const Result<Form> form = next_form(*last.encoding, last.before);
+  if (!form) return plain;
+  return form->is_packed ? (last.before.bytes() + kMostRun - 1) / kMostRun * kRunBytes : form->bytes();
+}
+
 Result<std::vector<std::byte>> encode_constant(const Tensor& constant, std::string_view chain) {
   Result<std::vector<Link>> links = links_of(chain, constant.dtype(), constant.shape());
   if (!links) return links.status();

@@ -195,7 +195,7 @@ class BruteForce {
     return order;
   }
 
-  /// Word for word what problem.h says, step by step.
+  /// Word for word what problem.h says, node by node.
   bool within_memory() const {
     std::map<std::string, int64_t> limits;
     for (const Owner& owner : problem_.owners) {
@@ -207,13 +207,16 @@ class BruteForce {
     const std::vector<CandidateId> order = execution();
     for (const auto& [instance, limit] : limits) {
       for (size_t step = 0; step < order.size(); ++step) {
-        if (held(order, step, instance) > limit) return false;
+        for (NodeId node : problem_.candidates[order[step]].nodes) {
+          if (held(order, step, node, instance) > limit) return false;
+        }
       }
     }
     return true;
   }
 
-  int64_t held(const std::vector<CandidateId>& order, size_t step, const std::string& instance) const {
+  /// While a node of the step's candidate runs.
+  int64_t held(const std::vector<CandidateId>& order, size_t step, NodeId node, const std::string& instance) const {
     const auto there = [&](CandidateId c) {
       return problem_.owners[problem_.candidates[c].owner].instance == instance;
     };
@@ -225,21 +228,41 @@ class BruteForce {
       });
       if (resident) bytes += problem_.constant_bytes[k];
     }
-    for (const ProblemValue& value : problem_.values) {
-      size_t writer = order.size();  // its step; model inputs have none
-      std::vector<size_t> readers, readers_there;
-      for (size_t s = 0; s < order.size(); ++s) {
-        if (value.writer.is_valid() && holds(masks_[order[s]], value.writer)) writer = s;
-        const bool reads = std::any_of(value.readers.begin(), value.readers.end(),
-                                       [&](NodeId reader) { return holds(masks_[order[s]], reader); });
-        if (reads) readers.push_back(s);
-        if (reads && there(order[s])) readers_there.push_back(s);
+    const auto step_of = [&](NodeId of) {
+      size_t s = 0;
+      while (!holds(masks_[order[s]], of)) ++s;
+      return s;
+    };
+    // Has `of` run before the node, or is it the node?
+    const auto has_begun = [&](NodeId of) { return step_of(of) < step || (step_of(of) == step && of <= node); };
+    const auto is_over = [&](NodeId of) { return step_of(of) < step || (step_of(of) == step && of < node); };
+    for (ProblemValueId v : problem_.values.ids()) {
+      const ProblemValue& value = problem_.values[v];
+      bool is_read_later_there = false, is_begun_there = false, is_begun_elsewhere = false, is_read_elsewhere = false;
+      for (NodeId reader : value.readers) {
+        const size_t at = step_of(reader);
+        if (there(order[at])) {
+          is_read_later_there = is_read_later_there || !is_over(reader);
+          is_begun_there = is_begun_there || at <= step;
+        } else {
+          is_read_elsewhere = true;
+          is_begun_elsewhere = is_begun_elsewhere || at <= step;
+        }
       }
-      const bool made_there = writer < order.size() && there(order[writer]);
+      const bool made_there = value.writer.is_valid() && there(order[step_of(value.writer)]);
       bool counts = false;
-      if (made_there && writer == step) counts = true;
-      if (made_there && writer < step) counts = value.is_output || (!readers.empty() && step <= readers.back());
-      if (!made_there && !readers_there.empty()) counts = readers_there.front() <= step && step <= readers_there.back();
+      if (!made_there) {
+        counts = is_begun_there && is_read_later_there;
+      } else if (has_begun(value.writer)) {
+        const Candidate& maker = problem_.candidates[order[step_of(value.writer)]];
+        const bool leaves = std::any_of(maker.writes.begin(), maker.writes.end(),
+                                        [&](const ValueFormat& write) { return write.value == v; });
+        const bool waits = is_read_elsewhere ? !is_begun_elsewhere : value.is_output;
+        if (leaves) counts = is_read_later_there || waits;
+        if (!leaves && std::count(maker.kept.begin(), maker.kept.end(), v) > 0) {
+          counts = is_read_later_there || value.writer == node;
+        }
+      }
       if (counts) bytes += value.bytes;
     }
     return bytes;

@@ -252,6 +252,13 @@ const Tampering kTamperings[] = {
        candidate.reads.push_back({v, 0});
        return true;
      }},
+    {"a value that leaves a candidate is kept inside", "which it does not write or which leaves it",
+     [](RandomSource& random, Case& c) {
+       place::Candidate& candidate = random.pick(c.problem.candidates);
+       if (candidate.writes.empty()) return false;
+       candidate.kept = {candidate.writes.front().value};
+       return true;
+     }},
     {"a candidate does not say how it writes", "does not say in which format it writes",
      [](RandomSource& random, Case& c) {
        place::Candidate& candidate = random.pick(c.problem.candidates);

@@ -193,7 +193,7 @@ TEST(PlacementRandom, ValuesAcrossANodeAreInMemoryTogether) {
     for (LimitId limit : limits.limits().ids()) {
       const SearchLimits::Limit& at = limits.limits()[limit];
       if (!at.node.is_valid()) continue;
-      int64_t used = 0;
+      int64_t used = -at.twice;
       for (CandidateId c : cover) used += limits.own_uses(limit, c) + limits.own_uses(at.within, c);
       const int64_t peak = memory.peak(at.instance, cover);
       ASSERT_LE(used, peak) << seed;

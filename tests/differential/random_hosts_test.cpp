@@ -14,8 +14,8 @@
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/part_plan.h"
 #include "compiler/sema/build_graph.h"
-#include "compiler/sema/constants.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/random.h"
 #include "runtime/exec/executor.h"
 #include "tests/differential/random_case.h"
 #include "tests/unit/compiler/plan/local_parts.h"
@@ -129,8 +129,10 @@ TEST(RandomHosts, GiveTheBitsOfOneHost) {
     connect(graph, random, &placement);
     conversions += placement.conversions.size();
     std::vector<Tensor> inputs;
-    for (ir::ValueId input : graph.inputs())
-      inputs.push_back(sema::make_random(graph.value(input).type, inputs.size()));
+    for (ir::ValueId input : graph.inputs()) {
+      const ir::TensorType& type = graph.value(input).type;
+      inputs.push_back(runtime::random_tensor(type.dtype, type.shape, inputs.size()));
+    }
 
     const auto one = plan::build_plan(graph, on_one_host(placement), targets_of(1, false), **jit, diags);
     ASSERT_TRUE(one) << diags.render();

@@ -15,8 +15,8 @@
 #include "compiler/plan/check.h"
 #include "compiler/sema/build_graph.h"
 #include "compiler/sema/build_rules.h"
-#include "compiler/sema/constants.h"
 #include "compiler/syntax/parse_rules.h"
+#include "runtime/core/random.h"
 #include "runtime/exec/executor.h"
 #include "tests/differential/random_case.h"
 #include "tests/differential/reference_jit.h"
@@ -97,8 +97,10 @@ class RandomMemory : public ::testing::Test {
     auto executor = runtime::Executor::load(plan->plan, jit_, 1);
     ASSERT_TRUE(executor) << executor.message();
     std::vector<Tensor> inputs;
-    for (ir::ValueId input : model.graph.inputs())
-      inputs.push_back(sema::make_random(model.graph.value(input).type, inputs.size()));
+    for (ir::ValueId input : model.graph.inputs()) {
+      const ir::TensorType& type = model.graph.value(input).type;
+      inputs.push_back(runtime::random_tensor(type.dtype, type.shape, inputs.size()));
+    }
     auto outputs = (*executor)->run(inputs);
     ASSERT_TRUE(outputs) << outputs.message();
     auto expected = ir::evaluate_graph(model.graph, inputs);

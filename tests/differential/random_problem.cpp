@@ -154,6 +154,16 @@ void add_memory(RandomSource& random, Problem& problem) {
     std::set<ConstantId> held;
     for (NodeId node : candidate.nodes) held.insert(of_node[node].begin(), of_node[node].end());
     candidate.constants.assign(held.begin(), held.end());
+    // Half of the candidates keep what does not leave them.
+    if (random.chance(50)) continue;
+    const auto inside = [&](NodeId node) {
+      return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
+    };
+    for (ProblemValueId v : problem.values.ids()) {
+      const ProblemValue& value = problem.values[v];
+      const bool leaves = value.is_output || !std::all_of(value.readers.begin(), value.readers.end(), inside);
+      if (value.writer.is_valid() && inside(value.writer) && !leaves) candidate.kept.push_back(v);
+    }
   }
   for (Owner& owner : problem.owners) {
     if (owner.instance != "host" && random.chance(70)) owner.memory = random.below(6 * problem.node_count + 6);

@@ -79,6 +79,8 @@ void bisect(Command& command, const Candidates& candidates, const ir::Placement&
 /// `--faults`. False after an error.
 bool read_faults(Command& command);
 
+/// `--save-placement`, where it is asked for. False after an error.
+bool save_placement(const Command& command, const ir::Placement& placement);
 /// A placement file, or the model's own placement where `path` is empty. Returns nullopt after an error.
 std::optional<ir::Placement> read_written(const Command& command, const std::string& path);
 /// The candidates for the placement files of the request. Returns nullopt after errors.

@@ -26,8 +26,13 @@ std::optional<Program> build(Command& command, PlacedModel* placed) {
   options.is_strict = request.settings.is_strict;
   options.cache = command.compilation.cache();
   options.listener = &command.compilation.listener();
-  std::optional<Program> program =
-      build_program(graph, placed->found.placement, command.compilation.targets(), options, command.diags);
+  std::optional<Program> program;
+  if (placed->found.program != nullptr && !options.keep_text) {
+    program = *placed->found.program;
+    placed->found.program.reset();
+  } else {
+    program = build_program(graph, placed->found.placement, command.compilation.targets(), options, command.diags);
+  }
   if (!program) return std::nullopt;
   placed->report.uncompiled = uncompiled_ops(program->built.plan);
   placed->report.code = program->jit->stats();
@@ -95,10 +100,6 @@ runtime::Status write_parts(const Command& command, const fs::path& output, cons
 bool write_program(const Command& command, const fs::path& output, const ir::Placement& placement,
                    const Program& program) {
   std::string placed = placed_text(command.compilation.graph(), placement);
-  if (!program.parts.empty() && command.packages != nullptr) {
-    return command.diags.error_at(support::Code::BadOption, "--buckets",
-                                  "a package of a cluster's hosts holds one shape: compile each by itself");
-  }
   if (!program.parts.empty()) {
     const runtime::Status status = write_parts(command, output, placed, program);
     return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
@@ -150,12 +151,12 @@ bool write_page(const Command& command, const Candidates& candidates, PlacedMode
   return write_report(command.request.report, report_data(input), command.diags);
 }
 
+}  // namespace
+
 bool save_placement(const Command& command, const ir::Placement& placement) {
   const std::string& file = command.request.placement.save;
   return file.empty() || write_file(file, print_placement(command.compilation.graph(), placement), command.diags);
 }
-
-}  // namespace
 
 void compile(Command& command) {
   if (!keeps_page_apart(command)) return;

@@ -73,8 +73,9 @@ bool check(Loaded& loaded) {
 bool verify(const Loaded& loaded) {
   constexpr int kUsualRuns = 20;
   const int runs = std::max(loaded.command.request.bench.runs, kUsualRuns);
-  const LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
-                        loaded.executor};
+  LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
+                  loaded.executor};
+  if (loaded.others != nullptr) plan.parts = loaded.parts();
   auto report = reported(loaded, Work::Running, [&] { return verify_costs(plan, loaded.first_inputs(), runs); });
   if (!report) {
     return loaded.command.diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
@@ -161,22 +162,6 @@ void work(Loaded& loaded) {
   loaded.command.print(execution::print_recovery(loaded.executor));
 }
 
-/// What would mix the time of a step with the wait for another host is not reported. False after an error.
-bool is_for_hosts(const Command& command) {
-  const Request& request = command.request;
-  const auto refuse = [&](const char* option, const char* hint) {
-    return command.diags
-        .error_at(Code::BadOption, option, "does not tell what runs on several hosts apart from what waits for them")
-        .note("{}", hint);
-  };
-  if (request.verifies) return refuse("--verify-costs", "`--check` and `--bench` run all hosts in this process");
-  if (request.trace.is_asked()) {
-    return refuse(request.trace.prints ? "--timeline" : "--trace",
-                  "`-o NAME.collage`, then `mpirun -n N collage-run NAME.collage --trace=FILE`");
-  }
-  return true;
-}
-
 }  // namespace
 
 bool read_faults(Command& command) {
@@ -188,7 +173,6 @@ bool read_faults(Command& command) {
 }
 
 std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program) {
-  if (!program.parts.empty() && !is_for_hosts(command)) return std::nullopt;
   const int threads = command.compilation.settings().threads;
   const runtime::LoadOptions options{.faults = command.faults};
   LoadedHosts hosts = command.clock.time("load", [&]() -> LoadedHosts {

@@ -53,7 +53,9 @@ bool quantize(Command& command) {
 /// Inputs are read before the work of compiling: a wrong file name should not cost a search.
 bool read_inputs(Command& command) {
   if (command.is_stage) return true;
-  if (!command.request.executes() && !place::is_measured(command.compilation.strategy())) return true;
+  if (!command.request.executes() && !place::is_measured(command.compilation.strategy())) {
+    return execution::check_input_names(command.request.run, ports_of(command.compilation.graph()), command.diags);
+  }
   auto inputs = command.clock.time("inputs", [&] {
     return execution::bind_inputs(command.request.run, ports_of(command.compilation.graph()), command.diags);
   });
@@ -78,9 +80,29 @@ void print_schedule(const Command& command) {
   if (schedule) command.print(passes::to_string(*schedule));
 }
 
+/// Refuses, before any work, what a plan of several hosts has no answer to. False after an error.
+bool is_for_hosts(const Command& command) {
+  const Request& request = command.request;
+  const size_t hosts = command.compilation.targets().hosts.size();
+  if (hosts == 0) return true;
+  if (command.packages != nullptr) {
+    return command.diags.error_at(Code::BadOption, "--buckets", "a package of a cluster's hosts holds one shape")
+        .note("`--shape` compiles for one of them, and `-o` names its package");
+  }
+  const bool is_traced = request.executes() && request.trace.is_asked();
+  if (!is_traced) return true;
+  // The time of a step would be mixed with the wait for another host.
+  const char* option = request.trace.prints ? "--timeline" : "--trace";
+  auto error = command.diags.error_at(Code::BadOption, option,
+                                      "does not tell what runs on several hosts apart from what waits for them");
+  error.note("`-o NAME.collage`, then `mpirun -n {} collage-run NAME.collage --trace=FILE`", hosts);
+  return error.note("`--simulate` beside it has the predicted times");
+}
+
 void run(Command& command) {
   const Request& request = command.request;
   if (request.passes.prints_schedule) return print_schedule(command);
+  if (!is_for_hosts(command)) return;
   if (!run_passes(command) || !quantize(command)) return;
   if (is_shown_before_search(request.emit)) return show_model(command);
   if (!read_inputs(command) || !read_faults(command)) return;

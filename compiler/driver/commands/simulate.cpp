@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `--simulate`: the placement as always, and its plan on the clock of the event model alone.
 #include "compiler/driver/commands/command.h"
-#include "compiler/driver/input/placement_file.h"
 #include "compiler/driver/input/written_partitions.h"
 #include "compiler/driver/simulate/print_simulation.h"
 #include "compiler/execution/trace.h"
 #include "compiler/plan/build_plan.h"
-#include "compiler/support/write_file.h"
 
 namespace collage::driver {
 namespace {
@@ -23,24 +21,21 @@ std::optional<Simulated> place_for_simulation(const Command& command, const Cand
   const Compilation& compilation = command.compilation;
   const ir::Placement& written = compilation.model().placement;
   if (is_fully_placed(compilation.graph(), written)) return Simulated{complete_costs(written, candidates.built), {}};
-  std::optional<FoundPlacement> found = compilation.find_placement(candidates, compilation.strategy(), command.diags);
+  std::optional<FoundPlacement> found = compilation.find_placement(candidates, compilation.strategy(), command.diags,
+                                                                   /*log=*/nullptr, /*compiles=*/false);
   if (!found) return std::nullopt;
   SimulatedSearch search{compilation.settings().strategy, found->seconds, human(found->predicted), 0, found->optimal};
   search.gap = place::gap(found->predicted, found->bound).value_or(0);
   return Simulated{std::move(found->placement), std::move(search)};
 }
 
-bool save_simulated_placement(const Command& command, const ir::Placement& placement) {
-  const std::string& file = command.request.placement.save;
-  return file.empty() || write_file(file, print_placement(command.compilation.graph(), placement), command.diags);
-}
-
-bool write_timeline(const Command& command, const runtime::Plan& plan) {
+/// Writes `--trace`. Returns what `--timeline` adds to the report, nullopt after an error.
+std::optional<std::string> timeline(const Command& command, const runtime::Plan& plan) {
   const execution::TraceRequest& request = command.request.trace;
-  if (!request.is_asked()) return true;
+  if (!request.is_asked()) return "";
   const execution::Trace trace = execution::predicted_trace(plan);
-  if (request.prints) command.print(execution::print(trace));
-  return execution::write_trace(request, trace, command.diags);
+  if (!execution::write_trace(request, trace, command.diags)) return std::nullopt;
+  return request.prints ? execution::print(trace) : "";
 }
 
 }  // namespace
@@ -55,7 +50,7 @@ void simulate(Command& command) {
   std::optional<Candidates> candidates = read_candidates(command);
   if (!candidates) return;
   auto simulated = command.clock.time("search", [&] { return place_for_simulation(command, *candidates); });
-  if (!simulated || !save_simulated_placement(command, simulated->placement)) return;
+  if (!simulated || !save_placement(command, simulated->placement)) return;
   // Requests in flight share queues, so that the steps of each have to overlap.
   const bool is_stream = compilation.settings().objective->is_stream || command.request.simulate.in_flight > 0;
   std::optional<plan::PlanTargets> overlapped;
@@ -77,7 +72,7 @@ void simulate(Command& command) {
   const ir::Graph& graph = compilation.graph();
   const std::string text = command.request.prints_json ? simulation_json(graph, simulation, simulated->search)
                                                        : simulation_text(graph, simulation, simulated->search);
-  if (command.print_or_write(text)) write_timeline(command, *plan);
+  if (const auto steps = timeline(command, *plan)) command.print_or_write(text + *steps);
 }
 
 }  // namespace collage::driver

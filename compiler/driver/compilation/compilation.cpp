@@ -254,14 +254,17 @@ SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir
 SearchInput Compilation::search_input(const Candidates& candidates) const {
   SearchInput input = search_input(candidates.built, candidates.written);
   input.priced = candidates.priced ? &*candidates.priced : nullptr;
+  input.compiles = true;
   return input;
 }
 
 std::optional<FoundPlacement> Compilation::find_placement(const Candidates& candidates, const place::Strategy& strategy,
-                                                          support::Diagnostics& diags, SearchLog* log) const {
+                                                          support::Diagnostics& diags, SearchLog* log,
+                                                          bool compiles) const {
   std::string why;
   SearchInput input = search_input(candidates);
   input.log = log;
+  input.compiles = compiles;
   std::optional<FoundPlacement> found = driver::find_placement(input, strategy, &why);
   if (found) return found;
   return diags.error_at(Code::NoPlan, "--strategy=" + settings_.strategy, "no placement was found: {}", why);

@@ -71,9 +71,10 @@ class Compilation {
   SearchInput search_input(const Candidates& candidates) const;
 
   /// The placement that a strategy finds, before anything is measured as a whole. `log`, if not null, gets what the
-  /// search reached on its way. Returns nullopt after an error.
+  /// search reached on its way. `compiles`: SearchInput::compiles. Returns nullopt after an error.
   std::optional<FoundPlacement> find_placement(const Candidates& candidates, const place::Strategy& strategy,
-                                               support::Diagnostics& diags, SearchLog* log = nullptr) const;
+                                               support::Diagnostics& diags, SearchLog* log = nullptr,
+                                               bool compiles = true) const;
 
   const ModelFile& file() const { return model_; }
   const sema::Model& model() const { return model_.model; }

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "compiler/driver/report/conversion_kind.h"
-#include "compiler/place/build/to_placement.h"
 #include "compiler/support/check.h"
 #include "compiler/support/size_text.h"
 
@@ -61,19 +60,11 @@ std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, 
   return find_placement(search.input, explained.strategy, &why);
 }
 
-std::string over_memory(const ExplainedPlacement& explained, const Alternative& alternative) {
-  const place::BuiltProblem& built = *alternative.built;
-  place::Solution solution;
-  solution.chosen = alternative.plan->chosen;
-  // As the search sees it, before partitions are joined.
-  ir::Placement placement = place::to_placement(built.problem, solution, explained.input.graph, built.values);
-  for (const place::MemoryLimit& limit : explained.input.limits) {
-    size_t needed = place::memory_needed(explained.input.graph, placement, limit.instance);
-    if (needed <= limit.bytes) continue;
-    return fmt::format("{} has {}, needs {}", limit.instance, support::size_text(limit.bytes),
-                       support::size_text(needed));
-  }
-  return "";
+std::string over_memory(const Alternative& alternative) {
+  if (alternative.plan->exceeded.empty()) return "";
+  const plan::DeviceMemory& memory = alternative.plan->exceeded.front();
+  return fmt::format("{} has {}, needs {}", memory.instance, support::size_text(memory.capacity),
+                     support::size_text(memory.bytes));
 }
 
 std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other) {

@@ -38,7 +38,7 @@ std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, 
                                            const std::vector<ir::NodeId>& nodes, const std::string& backend);
 
 /// Which device's memory a plan does not fit, by `npu[0] has 64 MiB, needs 70.5 MiB`; empty if it fits all.
-std::string over_memory(const ExplainedPlacement& explained, const Alternative& alternative);
+std::string over_memory(const Alternative& alternative);
 
 /// `1.3 ms more: +0.9 ms copies, +0.4 ms npu`, of the other plan against the one that was found. The greatest changes
 /// first, without those that are below a hundredth of it.

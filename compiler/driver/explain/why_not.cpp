@@ -191,9 +191,7 @@ class Answerer {
     if (has_less) line("  {}", why_not_best(explained_));
   }
 
-  bool is_plan(const Alternative& alternative) const {
-    return alternative.plan && over_memory(explained_, alternative).empty();
-  }
+  bool is_plan(const Alternative& alternative) const { return alternative.plan && over_memory(alternative).empty(); }
 
   /// Conversions at the new partition that the plan does not need now; the three most expensive.
   void new_conversions(const FoundPlacement& other, NodeId node) {
@@ -224,7 +222,7 @@ class Answerer {
 
   /// Which limit leaves no plan with the nodes there: the one without which there is one.
   std::string blame(const std::vector<NodeId>& nodes, const Alternative& alternative) const {
-    if (alternative.plan) return "memory, " + over_memory(explained_, alternative);
+    if (alternative.plan) return "memory, " + over_memory(alternative);
     if (fits_without({{LimitKind::MaxPartitions}}, nodes)) return max_partitions_text();
     if (fits_without({{LimitKind::Conflicts}}, nodes)) return conflicts_text();
     if (fits_without({{LimitKind::MaxPartitions}, {LimitKind::Conflicts}}, nodes)) {

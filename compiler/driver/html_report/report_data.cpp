@@ -81,7 +81,7 @@ void add_times(const ReportInput& input, ordered_json& json) {
     predicted = execution::predicted_trace(*plan);
   }
   const execution::Trace& trace = predicted ? *predicted : *input.findings.trace;
-  json["timeline"] = timeline_data(trace, !predicted);
+  json["timeline"] = timeline_data(trace);
   json["memory"] = memory_data(trace);
 }
 

@@ -13,7 +13,7 @@ ordered_json slot_data(const runtime::Slot& slot) {
   return {slot.start.seconds(), slot.finish.seconds()};
 }
 
-ordered_json step_data(const execution::Trace& trace, const TraceStep& step, bool has_run) {
+ordered_json step_data(const execution::Trace& trace, const TraceStep& step) {
   ordered_json json = {{"kind", execution::name_of(step.kind)}, {"name", step.name}};
   if (step.moves()) {
     json["from"] = step.from;
@@ -25,19 +25,19 @@ ordered_json step_data(const execution::Trace& trace, const TraceStep& step, boo
   json["tracks"] = step.tracks;
   json["after"] = step.after;
   json["predicted_s"] = slot_data(step.predicted);
-  if (has_run) json["actual_s"] = slot_data(step.actual);
+  if (trace.has_run) json["actual_s"] = slot_data(step.actual);
   return json;
 }
 
 }  // namespace
 
-ordered_json timeline_data(const execution::Trace& trace, bool has_run) {
+ordered_json timeline_data(const execution::Trace& trace) {
   ordered_json json = {
       {"tracks", trace.tracks}, {"overlaps", trace.is_concurrent}, {"predicted_s", trace.predicted.seconds()}};
-  if (has_run) json["actual_s"] = trace.actual.seconds();
+  if (trace.has_run) json["actual_s"] = trace.actual.seconds();
   json["in_turn_s"] = trace.in_turn().seconds();
   json["steps"] = ordered_json::array();
-  for (const TraceStep& step : trace.steps) json["steps"].push_back(step_data(trace, step, has_run));
+  for (const TraceStep& step : trace.steps) json["steps"].push_back(step_data(trace, step));
   return json;
 }
 

@@ -11,7 +11,7 @@ namespace collage::driver {
 /// `{tracks: [name], overlaps, predicted_s, actual_s, in_turn_s, steps: [{kind, name, partition, from, to, bytes, tracks:
 /// [track], after: [step], predicted_s: [start, finish], actual_s: [start, finish]}]}`. `partition`: of steps that compute; from,
 /// to and bytes: of those that move a value. Without a run there is nothing of actual times.
-nlohmann::ordered_json timeline_data(const execution::Trace& trace, bool has_run);
+nlohmann::ordered_json timeline_data(const execution::Trace& trace);
 
 /// `[{space, arena, constants, most, live: [[seconds, bytes]]}]`, in bytes: in use from that time on, of a run on its actual times,
 /// otherwise on the predicted ones.

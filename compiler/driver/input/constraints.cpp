@@ -34,8 +34,15 @@ class ConstraintReader {
       const char* end = constraint.target.data() + constraint.target.size();
       auto [stop, error] = std::from_chars(begin, end, constraint.instance);
       if (error != std::errc() || constraint.instance < 0 || end - stop != 1 || *stop != ']') {
-        return diags_.error_at(Code::BadOption, constraint.option, "`{}` is no device: want `npu` or `npu[0]`",
-                               constraint.target);
+        auto wrong = diags_.error_at(Code::BadOption, constraint.option, "`{}` is no device: want `npu` or `npu[0]`",
+                                     constraint.target);
+        // As a partition says it: `onednn(host[1])`.
+        const size_t inner = constraint.target.find('(');
+        if (inner < bracket && constraint.target.ends_with(')')) {
+          wrong.note("a backend or where it runs, not both: `{}` or `{}`", constraint.target.substr(0, inner),
+                     constraint.target.substr(inner + 1, constraint.target.size() - inner - 2));
+        }
+        return wrong;
       }
       constraint.target.resize(bracket);
     }

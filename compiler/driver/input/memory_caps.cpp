@@ -29,11 +29,16 @@ std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vecto
   for (const std::string& option : options) {
     const size_t equals = option.find('=');
     const std::string name = option.substr(0, equals);
-    const std::optional<size_t> bytes =
-        equals == std::string::npos ? std::nullopt : parse_size(std::string_view(option).substr(equals + 1));
-    if (!bytes) {
+    if (equals == std::string::npos) {
       good = diags.error_at(support::Code::BadOption, "--memory", "`{}` is not `DEVICE=SIZE`", option)
                  .note("`--memory npu[0]=4MiB`");
+      continue;
+    }
+    const std::string size = option.substr(equals + 1);
+    const std::optional<size_t> bytes = parse_size(size);
+    if (!bytes) {
+      good = diags.error_at(support::Code::BadOption, "--memory", "`{}` is no size of a memory: want `{}=4MiB`", size,
+                            name);
       continue;
     }
     std::vector<std::string> known;
@@ -49,8 +54,14 @@ std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vecto
       }
     }
     if (found) continue;
-    good = diags.error_at(support::Code::BadOption, "--memory", "no active rule file declares a device `{}`", name)
-               .did_you_mean(support::closest(name, known));
+    auto error =
+        diags.error_at(support::Code::BadOption, "--memory", "no active rule file declares a device `{}`", name);
+    if (runtime::is_host_space(name) && targets.hosts.empty()) {
+      error.note("the memory of the only host has no limit; a cluster says what its hosts have");
+    } else {
+      error.did_you_mean(support::closest(name, known));
+    }
+    good = false;
   }
   if (!good) return std::nullopt;
   return caps;

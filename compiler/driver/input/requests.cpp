@@ -38,9 +38,17 @@ CostRequest cost_request(const Options& options) {
   return costs;
 }
 
+/// A misspelt word of `--cost-db-lost` is no file. False after an error.
+bool check_when_lost(const std::string& text, support::Diagnostics& diags) {
+  const std::string near = support::closest(text, {std::string(kForgetLost), std::string(kEstimateLost)});
+  if (near.empty() || near == text || text.find_first_of("./") != std::string::npos) return true;
+  return diags.error_at(Code::BadOption, "--cost-db-lost", "`{}` is not `{}`, and no path", text, near)
+      .note("a file of this name is `./{}`", text);
+}
+
 std::optional<Settings> read_settings(const Options& options, support::Diagnostics& diags) {
   const place::Objective* objective = place::parse_objective(options.objective, "--objective", diags);
-  if (objective == nullptr) return std::nullopt;
+  if (objective == nullptr || !check_when_lost(options.cost_db_lost, diags)) return std::nullopt;
   Settings settings;
   settings.targets = options.targets;
   settings.allow = options.allow;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/codegen/target/code_target.h"
@@ -23,6 +24,9 @@ namespace collage::driver {
 
 /// As many states as a search may take where time alone is its limit; it multiplies and adds to the number.
 inline constexpr uint64_t kUnlimitedStates = UINT64_MAX / 1024;
+
+/// Words of `--cost-db-lost`; any other text names the database that is used from then on.
+inline constexpr std::string_view kForgetLost = "forget", kEstimateLost = "estimate";
 
 struct ModelRequest {
   std::string path;                          ///< .onnx, or a text in the model language
@@ -44,7 +48,7 @@ struct CostRequest {
   std::string measure_on{};               ///< machine of workers whose costs count: `arch=aarch64`; empty: this one
   /// What follows where the server of the database is lost: `forget` measures and keeps in memory, `estimate` measures no
   /// more, any other text names the database that is used from then on.
-  std::string when_lost = "forget";
+  std::string when_lost{kForgetLost};
 };
 
 /// How a model is placed and compiled.

@@ -159,8 +159,11 @@ std::string to_json(const Profile& profile) {
   using nlohmann::ordered_json;
   ordered_json json = {{"model", profile.model}, {"runs", profile.runs}, {"seconds", profile.seconds}};
   json["rows"] = ordered_json::array();
-  for (const ProfileRow& row : profile.rows)
-    json["rows"].push_back({{"kind", row.kind}, {"what", row.what}, {"seconds", row.seconds}});
+  for (const ProfileRow& row : profile.rows) {
+    ordered_json one = {{"kind", row.kind}, {"what", row.what}, {"seconds", row.seconds}};
+    if (!row.host.empty()) one["host"] = row.host;
+    json["rows"].push_back(std::move(one));
+  }
   if (profile.slots.empty()) return printed(json);
   json["makespan_s"] = profile.makespan.seconds();
   json["timeline"] = ordered_json::array();

@@ -16,6 +16,7 @@ struct ProfileRow {
   std::string kind;    ///< `compiled`, `reference`, `convert`, a library, a device
   std::string what;    ///< the kernel, value or partition
   double seconds = 0;  ///< the least of its wall times: other work on the machine only ever adds
+  std::string host{};  ///< `host[1]`, where it runs, of a profile over several; empty: there is one
 };
 
 /// A step of the last run of a concurrent plan.
@@ -50,7 +51,7 @@ std::optional<Profile> profile_model(const ProfiledPlan& profiled, const std::ve
 std::string print(const Profile& profile, size_t rows);
 
 /// `{model, runs, seconds, rows: [{kind, what, seconds}]}`, of a concurrent plan also `{makespan_s, timeline: [{start_s,
-/// finish_s, on: [text], what}]}`.
+/// finish_s, on: [text], what}]}`; rows of a profile over several hosts have `host`.
 std::string to_json(const Profile& profile);
 
 }  // namespace collage::driver

@@ -28,6 +28,47 @@ int partition_of(const runtime::Step& step) {
       step);
 }
 
+/// True for the end of a copy between two hosts that waits for the other one.
+bool is_received(const runtime::Plan& plan, const runtime::Step& step) {
+  const auto* convert = std::get_if<runtime::ConvertStep>(&step);
+  if (convert == nullptr) return false;
+  const auto from = static_cast<size_t>(plan.buffers[static_cast<size_t>(convert->from)].space);
+  return std::any_of(plan.devices.begin(), plan.devices.end(), [&](const runtime::DeviceSpec& device) {
+    return device.kind == runtime::kRemoteKind && device.space == plan.spaces[from].name;
+  });
+}
+
+/// Where the time of a step counts: the row of its partition in the whole plan, or the one after those of partitions.
+class StepRows {
+ public:
+  explicit StepRows(const runtime::Plan& whole) : conversions_(whole.partitions.size()) {
+    for (size_t p = 0; p < conversions_; ++p) rows_.emplace(whole.partitions[p].name, p);
+  }
+
+  size_t conversions() const { return conversions_; }
+
+  /// `seconds`: by step of a part.
+  void add(const runtime::Plan& part, const std::vector<double>& seconds, std::vector<double>* by_row) const {
+    for (size_t s = 0; s < part.steps.size(); ++s) {
+      if (is_received(part, part.steps[s])) continue;
+      const int partition = partition_of(part.steps[s]);
+      const size_t row = partition < 0 ? conversions_ : rows_.at(part.partitions[static_cast<size_t>(partition)].name);
+      (*by_row)[row] += seconds[s];
+    }
+  }
+
+ private:
+  size_t conversions_;
+  std::map<std::string, size_t> rows_;
+};
+
+/// Of the last run of another host's part.
+std::vector<double> step_seconds(const runtime::Executor& executor) {
+  std::vector<double> seconds;
+  for (const runtime::Slot& slot : executor.timeline().slots()) seconds.push_back((slot.finish - slot.start).seconds());
+  return seconds;
+}
+
 std::string time_text(double seconds) {
   return human(runtime::Duration::seconds(seconds));
 }
@@ -82,7 +123,8 @@ double VerifyReport::additive_error() const {
 runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::vector<runtime::Tensor>& inputs,
                                            int runs) {
   const runtime::Plan& plan = loaded.built.plan;
-  const size_t conversions = plan.partitions.size();  // the row after those of the partitions
+  const StepRows rows(plan);
+  const size_t conversions = rows.conversions();
   std::vector<std::vector<double>> times(conversions + 1);
   std::vector<double> latencies;
   for (int r = -execution::kWarmUpRuns; r < runs; ++r) {
@@ -90,9 +132,9 @@ runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::
     if (!run) return run.status();
     if (r < 0) continue;
     std::vector<double> of_run(times.size(), 0);
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-      int partition = partition_of(plan.steps[s]);
-      of_run[partition < 0 ? conversions : static_cast<size_t>(partition)] += run->steps[s];
+    rows.add(loaded.parts.empty() ? plan : loaded.parts.front().built.plan, run->steps, &of_run);
+    for (size_t host = 1; host < loaded.parts.size(); ++host) {
+      rows.add(loaded.parts[host].built.plan, step_seconds(loaded.parts[host].executor), &of_run);
     }
     for (size_t i = 0; i < of_run.size(); ++i) times[i].push_back(of_run[i]);
     latencies.push_back(run->latency);

@@ -12,6 +12,9 @@
 // simulated devices take the same time everywhere. `in the run`: its steps in runs of the whole model, the median. The
 // difference between the last two rows is the error of an additive model: caches, copies of inputs and results, calls
 // between steps.
+//
+// Of a plan for several hosts, which run in this process, a copy between two hosts counts as its sender sees it: the
+// receiver's time is mostly a wait.
 #pragma once
 
 #include <string>
@@ -20,6 +23,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
 #include "compiler/plan/build_plan.h"
+#include "compiler/plan/check.h"
 #include "compiler/plan/targets.h"
 #include "runtime/exec/executor.h"
 
@@ -49,6 +53,8 @@ struct LoadedPlan {
   const plan::PlanTargets& targets;
   const plan::BuiltPlan& built;
   runtime::Executor& executor;
+  /// What each host of a cluster runs of `built`, where a run of `executor` makes all of them run. Empty: one host.
+  std::vector<plan::CheckedPart> parts{};
 };
 
 /// Runs the plan `runs` times after a warm-up, and each partition alone. A partition that cannot run alone counts with

@@ -29,7 +29,7 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
     work.report(std::min(compiled, graph.node_count()), graph.node_count(), "operators");
     compiled += nodes;
   });
-  std::optional<plan::BuiltPlan> built = plan::build_plan(graph, placement, targets, **jit, diags);
+  std::optional<plan::BuiltPlan> built = plan::build_plan(graph, placement, targets, **jit, diags, options.excess);
   (*jit)->listen(nullptr);
   if (!built) return std::nullopt;
   if (const size_t fallbacks = built->fallbacks.size(); options.is_strict && fallbacks > 0) {

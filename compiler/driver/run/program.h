@@ -33,6 +33,8 @@ struct ProgramOptions {
   bool is_strict = false;                  ///< a partition that its backend cannot compile is an error
   support::FileCache* cache = nullptr;     ///< of compiled code; null: none
   const WorkListener* listener = nullptr;  ///< null: none
+  /// Whether a memory that is too small is an error; else the plan says what it takes.
+  plan::MemoryExcess excess = plan::MemoryExcess::Refused;
 };
 
 /// Compiles a placement for `targets`, with their number of threads. Returns nullopt after errors.

@@ -29,6 +29,8 @@ OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered, 
     found->chosen = std::move(followed->chosen);
     found->solution = std::move(followed->solution);
     found->problem = std::move(followed->problem);
+    found->exceeded = std::move(followed->exceeded);
+    found->program = std::move(followed->program);
     found->optimal = found->optimal && found->predicted == found->bound;
     return verdict;
   }

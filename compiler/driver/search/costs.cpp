@@ -37,8 +37,6 @@ std::function<void(const measure::MeasuringProgress&)> progress_to(const WorkLis
   };
 }
 
-constexpr std::string_view kForget = "forget", kEstimate = "estimate";  ///< of `--cost-db-lost`
-
 std::string database_of(const CostRequest& request) {
   return request.database.value_or(measure::default_cost_database());
 }
@@ -49,8 +47,8 @@ bool is_on_server(const CostRequest& request) {
 
 /// What follows where the server is not there.
 std::string consequence_of(const CostRequest& request) {
-  if (request.when_lost == kEstimate) return "costs that are not known are estimated; so says `--cost-db-lost`";
-  if (request.when_lost == kForget)
+  if (request.when_lost == kEstimateLost) return "costs that are not known are estimated; so says `--cost-db-lost`";
+  if (request.when_lost == kForgetLost)
     return "measured costs are forgotten after this run; `--cost-db-lost FILE` keeps them in a file";
   return fmt::format("costs are kept in {0}; `collagec costs merge {0}` brings them to the server",
                      measure::shown_database(request.when_lost));
@@ -58,7 +56,7 @@ std::string consequence_of(const CostRequest& request) {
 
 /// What takes the place of a server that is lost.
 std::string fallback_of(const CostRequest& request) {
-  return request.when_lost == kForget || request.when_lost == kEstimate ? ":memory:" : request.when_lost;
+  return request.when_lost == kForgetLost || request.when_lost == kEstimateLost ? ":memory:" : request.when_lost;
 }
 
 /// Null where costs are kept nowhere.
@@ -75,7 +73,7 @@ std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request,
                   database.message())
       .note("{}", is_server ? consequence_of(request)
                             : "measured costs are forgotten after this run; `--cost-db FILE` names another file");
-  if (!is_server || request.when_lost == kForget || request.when_lost == kEstimate) return nullptr;
+  if (!is_server || request.when_lost == kForgetLost || request.when_lost == kEstimateLost) return nullptr;
   auto other = measure::CostDatabase::open(request.when_lost);
   if (other) return std::move(*other);
   diags.warning_at(Code::CostDatabase, measure::shown_database(request.when_lost), "costs cannot be kept there: {}",
@@ -84,20 +82,25 @@ std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request,
 }
 
 /// The workers of the server that has the database, and whose costs are asked for. False after an error.
-bool open_fleet(const Settings& settings, const std::string& program, Costs* costs,
-                std::optional<measure::TargetMachine>* target, support::Diagnostics& diags) {
+bool open_fleet(const Settings& settings, Costs* costs, measure::MeasuredCostsOptions* measuring,
+                support::Diagnostics& diags) {
   const std::string& filter = settings.costs.measure_on;
   const std::string address = database_of(settings.costs), name = measure::shown_database(address);
   const bool has_server = dynamic_cast<measure::FallbackCosts*>(costs->database.get()) != nullptr;
+  if (!has_server && !filter.empty() && is_on_server(settings.costs))
+    return diags.error_at(Code::CostDatabase, name, "workers cannot be asked for `{}`: the server is not there",
+                          filter);
   if (!has_server) {
     return filter.empty() ||
            diags.error_at(Code::BadOption, "--measure-on",
                           "workers are asked over a server with costs: `--cost-db postgresql://…` names it");
   }
-  const measure::TargetMachine here{measure::describe_machine(), measure::describe_build(program)};
+  const measure::TargetMachine here{measure::describe_machine(), measure::describe_build(measuring->worker.program)};
+  measuring->here = here;
   auto fleet = measure::fleet::Fleet::open({.address = address, .target = here});
   if (!fleet) {
-    if (!filter.empty()) return diags.error_at(Code::CostDatabase, name, "{}", fleet.message());
+    if (!filter.empty())
+      return diags.error_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
     diags.warning_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
     return true;
   }
@@ -110,7 +113,7 @@ bool open_fleet(const Settings& settings, const std::string& program, Costs* cos
   const auto found = measure::fleet::target_of(*workers, *parsed, here.build);
   if (!found) return diags.error_at(Code::BadOption, "--measure-on", "`{}`: {}", filter, found.message());
   costs->fleet->set_target(*found);
-  *target = *found;
+  measuring->target = *found;
   return true;
 }
 
@@ -148,16 +151,21 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   measuring.worker.timeout_seconds = settings.costs.timeout;
   measuring.worker.arguments = worker_arguments(settings, rules, cache);
   measuring.repeats_disturbed = settings.costs.repeats_disturbed;
-  measuring.waiting = listener.waiting;
+  if (listener.waiting) {
+    measuring.waiting = [say = listener.waiting](const measure::LockHolder& holder, double seconds) {
+      say(holder.text(), seconds);
+    };
+  }
   if (listener.progress) measuring.progress = progress_to(listener);
   Costs costs;
   costs.database = open_database(settings.costs, diags);
-  measuring.estimates_when_lost = settings.costs.when_lost == kEstimate;
+  measuring.estimates_when_lost = settings.costs.when_lost == kEstimateLost;
   if (costs.database == nullptr && is_on_server(settings.costs) && measuring.estimates_when_lost) return {};
   measuring.database = costs.database.get();
-  if (costs.database != nullptr) measuring.lock_file = costs.database->lock_file();
-  if (is_on_server(settings.costs)) measuring.lock_file = measure::machine_lock_file();
-  if (!open_fleet(settings, measuring.worker.program, &costs, &measuring.target, diags)) return {};
+  measuring.lock = measure::machine_lock_name();
+  if (const runtime::Status locks = measure::check_machine_locks(); !locks && !measuring.lock.empty())
+    diags.warning_at(Code::CostDatabase, "costs", "other programs may measure at the same time: {}", locks.message());
+  if (!open_fleet(settings, &costs, &measuring, diags)) return {};
   measuring.fleet = costs.fleet.get();
   costs.source = std::make_unique<measure::MeasuredCosts>(std::move(measuring), active);
   return costs;

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "compiler/driver/input/written_partitions.h"
+#include "compiler/driver/run/program.h"
+#include "compiler/driver/search/learned_constants.h"
 #include "compiler/driver/search/lift_limits.h"
 #include "compiler/driver/search/memory_text.h"
 #include "compiler/place/build/coalesce.h"
@@ -162,31 +164,33 @@ Cost objective_value(const SearchInput& input, const ir::Placement& placement) {
 namespace {
 
 /// What the other strategies find, in the same memory. With a budget of time, those that do not search.
-std::vector<place::Solution> simpler_solutions(const SearchInput& input, const place::Strategy& strategy) {
+std::vector<place::Solution> simpler_solutions(const SearchInput& input, const place::BuiltProblem& built,
+                                               const place::Strategy& strategy) {
   std::vector<place::Solution> found;
-  for (const place::Strategy& other : place::compared_strategies(place::backend_names(input.built.problem))) {
+  for (const place::Strategy& other : place::compared_strategies(place::backend_names(built.problem))) {
     if (other == strategy || (input.options.max_seconds && place::searches(other))) continue;
     if (input.options.is_stopped()) break;
-    auto solution = place::solve_within_memory(input.graph, input.built, input.limits, other, input.options);
+    auto solution = place::solve_within_memory(input.graph, built, input.limits, other, input.options);
     if (solution) found.push_back(std::move(*solution));
   }
   return found;
 }
 
 /// Looks for a plan that is better with overlap, where the strategy searches at all. Gives the proven bound.
-Cost improve(const SearchInput& input, const place::Strategy& strategy, place::Solution* solution) {
+Cost improve(const SearchInput& input, const place::BuiltProblem& built, const place::Strategy& strategy,
+             place::Solution* solution) {
   if (!place::is_exact(strategy)) return {};
-  if (input.built.spread) return input.built.spread->bound;  // it was cut for this objective
-  const place::Problem limited = place::with_memory(input.built.problem, input.limits);
+  if (built.spread) return built.spread->bound;  // it was cut for this objective
+  const place::Problem limited = place::with_memory(built.problem, input.limits);
   const auto fits = [&](const place::Solution& other) {
     if (input.options.excess) return input.options.excess(other).empty();
-    const ir::Placement placement = placement_of(input, input.built, other);
+    const ir::Placement placement = placement_of(input, built, other);
     return std::all_of(input.limits.begin(), input.limits.end(), [&](const place::MemoryLimit& limit) {
       return place::memory_needed(input.graph, placement, limit.instance) <= limit.bytes;
     });
   };
-  std::vector<place::Solution> others = simpler_solutions(input, strategy);
-  if (input.built.has_cluster && input.objective->is_stream) {
+  std::vector<place::Solution> others = simpler_solutions(input, built, strategy);
+  if (built.has_cluster && input.objective->is_stream) {
     std::optional<place::Solution> pipeline =
         place::pipeline_start(limited, input.options, place::PipelineGoal::Stream);
     if (pipeline) others.push_back(std::move(*pipeline));
@@ -195,7 +199,7 @@ Cost improve(const SearchInput& input, const place::Strategy& strategy, place::S
                                                        others, input.options, fits);
   // Written down, ties between steps may fall differently: what was there before stays where that is better.
   const auto value = [&](const place::Solution& one) {
-    return objective_value(input, placement_of(input, input.built, one));
+    return objective_value(input, placement_of(input, built, one));
   };
   if (!fits(*solution) || value(found.solution) <= value(*solution)) *solution = std::move(found.solution);
   return found.bound;
@@ -328,55 +332,120 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
 
 namespace {
 
-/// One strategy, searched again while its plan does not fit into the memory of devices. `fits_at_once`: the first did.
+/// The placement, compiled, whatever memory it takes. Null where it cannot be built: building it says why.
+std::shared_ptr<const Program> compile_anyhow(const SearchInput& input, const ir::Placement& placement,
+                                              bool* has_warnings) {
+  support::SourceManager no_sources;
+  support::Diagnostics unheard(no_sources);
+  ProgramOptions options;
+  options.cache = input.cache;
+  options.listener = input.listener;
+  options.excess = plan::MemoryExcess::Allowed;
+  std::optional<Program> program = build_program(input.graph, placement, *input.targets, options, unheard);
+  *has_warnings = !unheard.records().empty();
+  return program ? std::make_shared<const Program>(std::move(*program)) : nullptr;
+}
+
+bool weighs_code(const SearchInput& input) {
+  return input.compiles && input.targets != nullptr && input.targets->is_cluster() && has_limited_host(input);
+}
+
+/// Sets what the plan of a placement exceeds: by its outline, then, where it fits and hosts have limits, by its code. Returns
+/// the code if that is too large.
+std::shared_ptr<const Program> weigh(const SearchInput& input, FoundPlacement* plan) {
+  plan->exceeded = exceeded(input, plan->placement);
+  if (!plan->exceeded.empty() || !weighs_code(input)) return nullptr;
+  bool has_warnings = false;
+  std::shared_ptr<const Program> program = compile_anyhow(input, plan->placement, &has_warnings);
+  if (program == nullptr) return nullptr;
+  plan->exceeded = plan::device_memory(program->built.plan, *input.targets);
+  std::erase_if(plan->exceeded, [](const plan::DeviceMemory& memory) { return !memory.is_exceeded(); });
+  if (!plan->exceeded.empty()) return program;
+  if (!has_warnings) plan->program = std::move(program);
+  return nullptr;
+}
+
+struct WeighedPlacement {
+  FoundPlacement plan;
+  std::shared_ptr<const Program> apart;  ///< code of partitions as the search chose them, where even that is too large
+};
+
+/// The placement of a solution: joined, or apart where it fits only so.
+WeighedPlacement weighed_placement(const SearchInput& input, const place::Solution& solution) {
+  WeighedPlacement weighed{to_found_placement(input, solution, Joins::Yes), nullptr};
+  std::shared_ptr<const Program> program = weigh(input, &weighed.plan);
+  if (weighed.plan.exceeded.empty()) return weighed;
+  FoundPlacement apart = to_found_placement(input, solution, Joins::No);
+  if (apart.placement.partitions.size() > weighed.plan.placement.partitions.size()) program = weigh(input, &apart);
+  if (apart.placement.partitions.size() == weighed.plan.placement.partitions.size()) {
+    weighed.apart = std::move(program);
+  } else if (apart.exceeded.empty()) {
+    weighed.plan = std::move(apart);
+  } else {
+    weighed.plan.exceeded = std::move(apart.exceeded);
+    weighed.apart = std::move(program);
+  }
+  return weighed;
+}
+
+/// One strategy, searched again while its plan does not fit into the memory of devices and hosts. `fits_at_once`: the first
+/// did.
 std::optional<FoundPlacement> find_fitting(const SearchInput& asked, const place::Strategy& strategy, std::string* why,
                                            bool* fits_at_once) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kAttempts = 7;
+  constexpr int kAttempts = 7;  // with less and less memory
+  constexpr int kLessons = 8;
   const Clock::time_point start = Clock::now();
   SearchInput input = asked;
-  const place::BuiltProblem& built = input.priced != nullptr ? *input.priced : input.built;
+  LearnedConstants learned(input.graph, input.priced != nullptr ? *input.priced : input.built);
   if (!input.limits.empty() && input.targets != nullptr) {
     input.options.excess = [&](const place::Solution& solution) { return excess_of_plan(asked, solution); };
   }
   std::optional<FoundPlacement> plan;
-  std::optional<Cost> bound;  // of the first search: the limits of later ones are too low
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  std::optional<Cost> bound;  // of the first search: later ones count more, or have too little memory
+  for (int lowered = 0, lessons = 0; lowered < kAttempts;) {
+    const place::BuiltProblem& built = learned.built();
     std::optional<place::Solution> solution = solve(input, built, strategy, why);
     if (!solution) return plan;  // building it says what is missing
-    if (input.objective->is_concurrent()) solution->bound = improve(input, strategy, &*solution);
-    if (!bound) bound = solution->bound;
-    if (attempt > 0) {
+    if (input.objective->is_concurrent()) solution->bound = improve(input, built, strategy, &*solution);
+    *fits_at_once = !bound;
+    if (bound) {
       solution->bound = *bound;
       solution->optimal = place::is_exact(strategy) && solution->cost == *bound;
     }
+    bound = solution->bound;
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    plan = to_found_placement(input, *solution, Joins::Yes);
-    std::vector<plan::DeviceMemory> too_large = exceeded(input, plan->placement);
-    if (!too_large.empty()) {
-      FoundPlacement apart = to_found_placement(input, *solution, Joins::No);
-      too_large = exceeded(input, apart.placement);
-      if (too_large.empty()) plan = std::move(apart);
-    }
+    WeighedPlacement weighed = weighed_placement(input, *solution);
+    plan = std::move(weighed.plan);
     plan->seconds = std::max(seconds, plan->solution.seconds);
-    *fits_at_once = attempt == 0;
-    if (too_large.empty() || built.spread) return plan;
-    lower_limits(plan->placement, too_large, attempt, &input.limits);
-    if (attempt + 2 == kAttempts) take_all_memory(built.problem, &input.limits);
+    if (plan->exceeded.empty() || built.spread) return plan;
+    if (weighed.apart != nullptr && lessons < kLessons && learned.learn(weighed.apart->built.plan, plan->chosen)) {
+      ++lessons;
+      continue;
+    }
+    lower_limits(plan->placement, plan->exceeded, lowered, &input.limits);
+    ++lowered;
+    if (lowered + 1 == kAttempts) take_all_memory(built.problem, &input.limits);
   }
   return plan;
 }
 
-/// After searches with limits that were too low: what a simpler strategy found in the same memory may be better.
-void take_better_baseline(const SearchInput& input, FoundPlacement* plan) {
+enum class Baselines { Quick, All };
+
+/// After searches that refused plans, or had limits that were too low: what a simpler strategy finds in the same memory may be
+/// better.
+void take_better_baseline(const SearchInput& input, Baselines baselines, FoundPlacement* plan) {
   using Kind = place::Strategy::Kind;
-  std::vector<place::Strategy> simpler = {{Kind::Greedy, {}}, {Kind::Eager, {}}, {Kind::Single, {"host"}}};
-  for (const auto& backend : input.built.backends) simpler.push_back({Kind::Single, {backend.backend}});
+  std::vector<place::Strategy> simpler = {{Kind::Greedy, {}}, {Kind::Eager, {}}};
+  if (baselines == Baselines::All) {
+    simpler.push_back({Kind::Single, {"host"}});
+    for (const auto& backend : input.built.backends) simpler.push_back({Kind::Single, {backend.backend}});
+  }
   for (const place::Strategy& strategy : simpler) {
     std::string why;
     bool fits_at_once = false;
     std::optional<FoundPlacement> other = find_fitting(input, strategy, &why, &fits_at_once);
-    if (!other || other->predicted >= plan->predicted || !exceeded(input, other->placement).empty()) continue;
+    if (!other || other->predicted >= plan->predicted || !other->exceeded.empty()) continue;
     other->bound = other->solution.bound = plan->bound;
     other->optimal = other->solution.optimal = other->predicted == plan->bound;
     other->solution.is_limited = true;
@@ -396,13 +465,16 @@ std::optional<FoundPlacement> find_placement(const SearchInput& input, const pla
   if (!why->empty()) return std::nullopt;
   bool fits_at_once = true;
   std::optional<FoundPlacement> plan = find_fitting(input, strategy, why, &fits_at_once);
-  if (plan && !fits_at_once && place::is_exact(strategy)) take_better_baseline(input, &*plan);
-  if (plan && has_limited_host(input)) {
-    const std::vector<plan::DeviceMemory> too_large = exceeded(input, plan->placement);
-    if (!too_large.empty()) {
-      plan.reset();
-      *why = excess_text(too_large);
-    }
+  // The search refuses plans that it cannot foresee to be too large, and may end with none that is as good.
+  const bool may_have_refused = plan && plan->solution.is_limited && !plan->optimal && !input.limits.empty();
+  if (plan && place::is_exact(strategy) && (!fits_at_once || may_have_refused)) {
+    constexpr size_t kFewNodes = 64;  // strategies that search as well take no time
+    const bool takes_all = !fits_at_once || input.graph.node_count() <= kFewNodes;
+    take_better_baseline(input, takes_all ? Baselines::All : Baselines::Quick, &*plan);
+  }
+  if (plan && has_limited_host(input) && !plan->exceeded.empty()) {
+    *why = excess_text(plan->exceeded);
+    plan.reset();
   }
   if (!plan && why->empty()) *why = why_none(input, strategy);
   return plan;

@@ -15,6 +15,7 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/solve.h"
 #include "compiler/place/strategies.h"
+#include "compiler/plan/build_plan.h"
 #include "compiler/plan/targets.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/file_cache.h"
@@ -24,6 +25,8 @@ namespace collage::driver {
 
 using place::Cost;
 using runtime::Duration;
+
+struct Program;
 
 /// What an exact search had reached, step by step. Where the memory of devices asks for several searches, the steps of
 /// each follow those of the one before, with seconds and states from 0.
@@ -44,9 +47,12 @@ struct SearchInput {
   support::FileCache* cache = nullptr;          ///< of compiled code, where placements are timed; null: none
   const plan::PlanTargets* targets = nullptr;   ///< whose memory plans are held against; null: they are not
   SearchLog* log = nullptr;                     ///< of searches with a listener; null: none is kept
+  /// Plans over hosts with limits of memory are compiled, so that what their code keeps is held against the limits.
+  bool compiles = false;
 };
 
-/// The same search of another problem of the graph, which has the prices of the objective; without a listener and a log.
+/// The same search of another problem of the graph, which has the prices of the objective; without a listener and a log. It
+/// compiles nothing.
 SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& built);
 
 struct FoundPlacement {
@@ -64,6 +70,10 @@ struct FoundPlacement {
   uint64_t states = 0;
   bool is_known = false;  ///< by an earlier search of the same problem
   double seconds = 0;     ///< of the search
+  /// Memories that its plan exceeds, of the partitions as the search chose them where not even these fit.
+  std::vector<plan::DeviceMemory> exceeded{};
+  std::shared_ptr<const Program> program =
+      nullptr;  ///< of the placement, where the search compiled it, without a warning
 };
 
 /// The objective's value of a placement.
@@ -73,10 +83,11 @@ Cost objective_value(const SearchInput& input, const ir::Placement& placement);
 std::optional<place::Solution> solve(const SearchInput& input, const place::BuiltProblem& built,
                                      const place::Strategy& strategy, std::string* why = nullptr);
 
-/// The best placement whose plan fits into the memory of devices. The search counts memory without the gaps of arenas
-/// and before partitions are joined. Where the plan needs more, the same solution is tried unjoined, then the search
-/// has that much less memory, in the end none. Nothing if the strategy finds no placement; `why` then says so in one
-/// sentence.
+/// The best placement whose plan fits into the memory of devices and hosts. The search counts what no plan can do without
+/// (problem.h). Where the plan needs more, the same solution is tried unjoined; then the search learns which constants the code
+/// of its candidates keeps (learned_constants.h), or has that much less memory, in the end none. What is proven is proven by
+/// the first count, which is never too high: a plan that later ones lead to is optimal only if it costs that bound. Nothing if
+/// the strategy finds no placement; `why` then says so in one sentence.
 std::optional<FoundPlacement> find_placement(const SearchInput& input, const place::Strategy& strategy,
                                              std::string* why);
 

@@ -2,6 +2,7 @@
 #include "compiler/place/build/instance_candidates.h"
 
 #include "compiler/place/build/owners.h"
+#include "compiler/place/candidates/split_candidates.h"
 
 namespace collage::place {
 namespace {
@@ -12,15 +13,16 @@ bool are_of_device(const Owner& group, const std::string& device, const Problem&
   return last.substr(0, last.find('[')) == device;
 }
 
-/// Where a candidate can run: each instance, or each group of as many instances of its device as it has parts.
-std::vector<OwnerId> owners_of(const BackendCandidate& candidate, const Problem& problem, IdRange<OwnerId> instances) {
+/// Where a candidate can run: each instance, or each group of instances of its device that stand where its parts do.
+std::vector<OwnerId> owners_of(const BackendCandidate& candidate, const ir::Backend& backend, const Problem& problem,
+                               IdRange<OwnerId> instances) {
   if (!candidate.split) return {instances.begin(), instances.end()};
   std::vector<OwnerId> owners;
-  const std::string& backend = problem.owners[instances.front()].backend;
   for (OwnerId o : IdRange<OwnerId>(instances.last_plus_one(), problem.owners.next_id())) {
     const Owner& group = problem.owners[o];
-    bool fits = group.backend == backend && group.members.size() == candidate.split->parts.size() &&
-                are_of_device(group, candidate.split->device, problem);
+    bool fits = group.backend == backend.name && group.members.size() == candidate.split->parts.size() &&
+                are_of_device(group, candidate.split->device, problem) &&
+                homes_of(backend, ir::instances_of(group.instance)) == candidate.split->homes;
     if (fits) owners.push_back(o);
   }
   return owners;
@@ -38,7 +40,7 @@ void add_candidate(BackendId backend, BackendCandidateId id, IdRange<OwnerId> in
   origin.candidate = id;
   origin.measured = candidate.measured;
   if (candidate.split) origin.part_matches = candidate.split->part_matches;
-  for (OwnerId owner : owners_of(candidate, problem, instances)) {
+  for (OwnerId owner : owners_of(candidate, *builder.backends[backend].backend, problem, instances)) {
     if (!builder.is_offered(candidate.members.nodes, owner)) continue;
     const Owner& described = problem.owners[owner];
     const std::string space = ir::boundary_space(described.instance);

@@ -65,6 +65,12 @@ IdRange<OwnerId> implicit_hosts(const Problem& problem) {
   return {kImplicitHost, end};
 }
 
+std::string_view missing_cluster(const Problem& problem, std::string_view instance) {
+  const bool is_other_host = runtime::host_number(instance).value_or(0) > 0;
+  if (!is_other_host || implicit_hosts(problem).size() > 1) return "";
+  return "there is one host; a `cluster` in a rule file declares more";
+}
+
 IdRange<OwnerId> instance_owners(const Problem& problem, const ir::Backend& backend) {
   const auto at = std::find_if(problem.owners.begin() + implicit_hosts(problem).last_plus_one().index,
                                problem.owners.end(), [&](const Owner& owner) { return owner.backend == backend.name; });

@@ -16,6 +16,9 @@ void add_owners(const ActiveBackends& backends, const ir::Cluster* cluster, Prob
 /// Owners of the implicit host rule, by number of their hosts.
 IdRange<OwnerId> implicit_hosts(const Problem& problem);
 
+/// What a message about `host[1]` adds where there is one host; empty for any other instance, and with a cluster.
+std::string_view missing_cluster(const Problem& problem, std::string_view instance);
+
 /// The instances of a backend, without the groups of them.
 IdRange<OwnerId> instance_owners(const Problem& problem, const ir::Backend& backend);
 

@@ -72,7 +72,7 @@ bool ProblemBuilder::complete() {
 void ProblemBuilder::convert() {
   find_isolated_matches(&built.problem);
   add_conversions(graph, conversions, &built);
-  add_memory(graph, &built);
+  add_memory(graph, backends, &built);
 }
 
 std::vector<ValueFormat> ProblemBuilder::with_space(const std::vector<ValueLayout>& list, const std::string& space) {

@@ -80,9 +80,11 @@ class Constrainer {
       known.push_back(owner.backend);
       known.push_back(owner.instance);
     }
-    return diags_
-        .error_at(Code::BadOption, constraint.option, "no active backend or device `{}`", target_text(constraint))
-        .did_you_mean(support::closest(target_text(constraint), known));
+    auto error = diags_.error_at(Code::BadOption, constraint.option, "no active backend or device `{}`",
+                                 target_text(constraint));
+    const std::string_view why = missing_cluster(built_.problem, target_text(constraint));
+    if (!why.empty()) return error.note("{}", why);
+    return error.did_you_mean(support::closest(target_text(constraint), known));
   }
 
   static std::string target_text(const Constraint& constraint) {

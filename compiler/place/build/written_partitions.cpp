@@ -10,6 +10,7 @@
 #include "compiler/place/build/why_not.h"
 #include "compiler/place/candidates/exact_cover.h"
 #include "compiler/place/candidates/host_cost.h"
+#include "compiler/place/candidates/split_candidates.h"
 
 namespace collage::place {
 namespace {
@@ -170,10 +171,11 @@ class WrittenPartitions {
       if (owners[o].instance == partition.instance) found = o;
     }
     if (found.is_valid()) return found;
-    diags_
-        .error(Code::UnknownDevice, partition.span, "backend `{}` has no instance `{}`", partition.backend,
-               partition.instance)
-        .did_you_mean(support::closest(partition.instance, known));
+    auto error = diags_.error(Code::UnknownDevice, partition.span, "backend `{}` has no instance `{}`",
+                              partition.backend, partition.instance);
+    error.did_you_mean(support::closest(partition.instance, known));
+    const std::string_view why = missing_cluster(built_.problem, partition.instance);
+    if (!why.empty()) error.note("{}", why);
     return {};
   }
 
@@ -302,9 +304,10 @@ class WrittenPartitions {
     if (!backend.is_valid()) return unsupported(partition, backend);
     const BackendCandidates& found = built_.backends[backend];
     const Owner& group = built_.problem.owners[owner];
+    const std::vector<int> homes = homes_of(*backends_[backend].backend, ir::instances_of(partition.instance));
     const BackendCandidate* best = nullptr;
     for (const BackendCandidate& candidate : found.candidates) {
-      bool fits = candidate.split && candidate.split->split == *partition.split &&
+      bool fits = candidate.split && candidate.split->split == *partition.split && candidate.split->homes == homes &&
                   candidate.members.nodes == partition.nodes && candidate.split->parts.size() == group.members.size() &&
                   (partition.matches.empty() || candidate.rules == ir::rule_names(partition));
       if (fits && (best == nullptr || candidate.cost < best->cost)) best = &candidate;

@@ -123,54 +123,65 @@ EvaluatedSteps execution_order(const Problem& problem, const EvaluatedParts& cho
   return order;
 }
 
-/// Where a value is alive in one instance.
-struct Lifetime {
-  EvaluatedStep first;
-  EvaluatedStep last;
-};
-
-/// Follows the execution: values come alive in `instance` and go, as problem.h says.
+/// Follows the execution node by node, and adds up what `instance` holds then, as problem.h says.
 int64_t peak_memory(const Problem& problem, const EvaluatedParts& chosen, const EvaluatedSteps& order,
                     const Table<NodeId, EvaluatedPart>& part_of, const std::string& instance) {
   Table<EvaluatedPart, EvaluatedStep> step_of(chosen.size());
   for (EvaluatedStep step : order.ids()) step_of[order[step]] = step;
-  const auto is_there = [&](EvaluatedStep step) {
-    return problem.owners[problem.candidates[chosen[order[step]]].owner].instance == instance;
+  const auto is_there = [&](EvaluatedPart part) {
+    return problem.owners[problem.candidates[chosen[part]].owner].instance == instance;
   };
-  const auto step_of_node = [&](NodeId node) { return step_of[part_of[node]]; };
+  // A node as its step and itself: in the order of execution.
+  using Moment = std::pair<EvaluatedStep, NodeId>;
+  const auto moment_of = [&](NodeId node) { return Moment(step_of[part_of[node]], node); };
 
-  std::multimap<EvaluatedStep, int64_t> begins, ends;
-  for (const ProblemValue& value : problem.values) {
-    std::set<EvaluatedStep> reading;
-    for (NodeId reader : value.readers) reading.insert(step_of_node(reader));
-    std::optional<Lifetime> alive;
-    if (value.writer.is_valid() && is_there(step_of_node(value.writer))) {
-      const EvaluatedStep made = step_of_node(value.writer);
-      const EvaluatedStep last = value.is_output   ? EvaluatedStep(order.size() - 1)
-                                 : reading.empty() ? made
-                                                   : *reading.rbegin();
-      alive = {made, last};
+  std::multimap<Moment, int64_t> begins, ends;
+  for (ProblemValueId v : problem.values.ids()) {
+    const ProblemValue& value = problem.values[v];
+    std::set<Moment> here, elsewhere;
+    for (NodeId reader : value.readers) (is_there(part_of[reader]) ? here : elsewhere).insert(moment_of(reader));
+    std::optional<Moment> first, last;
+    if (!here.empty()) last = *here.rbegin();
+    if (!value.writer.is_valid() || !is_there(part_of[value.writer])) {
+      // It comes when the first of them that reads it begins.
+      if (last) first = Moment(here.begin()->first, NodeId(0));
     } else {
-      for (EvaluatedStep step : reading) {
-        if (is_there(step)) alive = {alive ? alive->first : step, step};
+      const Candidate& maker = problem.candidates[chosen[part_of[value.writer]]];
+      const auto is_it = [&](const ValueFormat& write) { return write.value == v; };
+      const bool leaves = std::any_of(maker.writes.begin(), maker.writes.end(), is_it);
+      if (!leaves && std::find(maker.kept.begin(), maker.kept.end(), v) == maker.kept.end()) continue;
+      first = moment_of(value.writer);
+      last = std::max(last.value_or(*first), *first);
+      if (!elsewhere.empty()) {
+        // It is copied before the first of those begins.
+        last = std::max(*last, Moment(advance(elsewhere.begin()->first, -1), problem.nodes().last_plus_one()));
+      } else if (value.is_output) {
+        last = Moment(order.next_id(), NodeId(0));
       }
     }
-    if (!alive) continue;
-    begins.emplace(alive->first, value.bytes);
-    ends.emplace(alive->last, value.bytes);
+    if (!first) continue;
+    begins.emplace(*first, value.bytes);
+    ends.emplace(*last, value.bytes);
   }
   std::set<ConstantId> constants;
-  for (EvaluatedStep step : order.ids()) {
-    const Candidate& candidate = problem.candidates[chosen[order[step]]];
-    if (is_there(step)) constants.insert(candidate.constants.begin(), candidate.constants.end());
+  for (CandidateId c : chosen) {
+    const Candidate& candidate = problem.candidates[c];
+    if (problem.owners[candidate.owner].instance == instance) {
+      constants.insert(candidate.constants.begin(), candidate.constants.end());
+    }
   }
   int64_t held = 0;
   for (ConstantId constant : constants) held += problem.constant_bytes[constant];
   int64_t peak = held;
+  auto begin = begins.begin();
+  auto end = ends.begin();
   for (EvaluatedStep step : order.ids()) {
-    for (auto [it, end] = begins.equal_range(step); it != end; ++it) held += it->second;
-    peak = std::max(peak, held);
-    for (auto [it, end] = ends.equal_range(step); it != end; ++it) held -= it->second;
+    for (NodeId node : problem.candidates[chosen[order[step]]].nodes) {
+      const Moment now(step, node);
+      for (; end != ends.end() && end->first < now; ++end) held -= end->second;
+      for (; begin != begins.end() && begin->first <= now; ++begin) held += begin->second;
+      peak = std::max(peak, held);
+    }
   }
   return peak;
 }

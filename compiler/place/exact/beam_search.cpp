@@ -204,7 +204,8 @@ bool BeamSearch::add_memory(const Entry& before, MoveId move, Position next, Ent
     after.worst[instance] = std::max(after.worst[instance], limits.working_bytes(candidate));
     for (const SearchLimits::LiveUse& use : limits.live_uses(candidate)) {
       after.live[use.limit] += use.bytes;
-      after.worst[instance] = std::max(after.worst[instance], after.live[use.limit]);
+      const int64_t surely = after.live[use.limit] - limits.limits()[use.limit].twice;
+      after.worst[instance] = std::max(after.worst[instance], surely);
     }
   }
   for (LimitId l : last_use_.ids()) {

@@ -164,7 +164,8 @@ std::vector<CandidateId> IndexedProblem::ranked_candidates(const Problem& proble
       const auto same = std::find_if(others.begin(), others.end(), [&](size_t other) {
         const Candidate& known = candidate_of(here[other]);
         return same_formats(known.reads, candidate.reads) && same_formats(known.writes, candidate.writes) &&
-               known.constants == candidate.constants && known.may_join == candidate.may_join;
+               known.constants == candidate.constants && known.may_join == candidate.may_join &&
+               (known.kept == candidate.kept || !problem.owners[candidate.owner].memory);
       });
       if (same == others.end()) {
         others.push_back(i);

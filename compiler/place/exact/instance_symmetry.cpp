@@ -26,7 +26,8 @@ Table<FormatId, FormatId> swapped_formats(const Problem& problem, const std::str
 }
 
 using Formats = std::vector<std::pair<ProblemValueId, FormatId>>;
-using Twin = std::tuple<std::vector<NodeId>, std::string, Cost, Formats, Formats, std::vector<ConstantId>, bool>;
+using Twin = std::tuple<std::vector<NodeId>, std::string, Cost, Formats, Formats, std::vector<ConstantId>, bool,
+                        std::vector<ProblemValueId>>;
 
 Twin describe(const Candidate& candidate, const Table<FormatId, FormatId>* swapped) {
   const auto list = [&](const std::vector<ValueFormat>& items) {
@@ -37,8 +38,8 @@ Twin describe(const Candidate& candidate, const Table<FormatId, FormatId>* swapp
     std::sort(result.begin(), result.end());
     return result;
   };
-  return {candidate.nodes,        candidate.rule,      candidate.cost,    list(candidate.reads),
-          list(candidate.writes), candidate.constants, candidate.may_join};
+  return {candidate.nodes,        candidate.rule,      candidate.cost,     list(candidate.reads),
+          list(candidate.writes), candidate.constants, candidate.may_join, candidate.kept};
 }
 
 }  // namespace

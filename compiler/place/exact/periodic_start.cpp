@@ -122,6 +122,7 @@ class Windows {
       if (!is_inside) continue;
       Candidate kept = candidate;
       kept.constants.clear();
+      kept.kept.clear();
       for (NodeId& node : kept.nodes) node = node_of[node];
       std::sort(kept.nodes.begin(), kept.nodes.end());
       for (auto* list : {&kept.reads, &kept.writes}) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "compiler/place/problem/live_values.h"
 
@@ -82,39 +83,41 @@ bool SearchLimits::watch_nodes(InstanceId instance, const std::vector<CandidateI
   return true;
 }
 
-/// The uses of a limit at a node r. The candidate c with r holds, in its step, all that it writes and reads; values
-/// across r that it reads are those of their writers:
+/// The uses of a limit at a node r. Candidate c, whether it has r or not, uses
 ///
-///     use(c) = values that c writes, and those that it reads that are not across r      if r is in c
-///              values across r that c writes                                            otherwise
+///     values across r that c writes, where it has r only those that it holds then,
+///     + values across r of which it has an early reader, once for each,
+///     + what it holds while r runs else, but for values across r of other writers.
+///
+/// A value across r is held if its writer and all of its early readers run here: it then uses its bytes once more often than
+/// it has early readers, and at most as often otherwise. So the capacity has those bytes once for each early reader more.
 void SearchLimits::limit_node(LimitId limit) {
   const NodeId node = limits_[limit].node;
   Table<ProblemValueId, char> is_across(problem_.values.size(), 0);
-  Table<NodeId, int64_t> written(problem_.node_count, 0), across(problem_.node_count, 0);
-  for (ProblemValueId v : values_across(problem_, *graph_, node)) is_across[v] = 1;
-  for (ProblemValueId v : problem_.values.ids()) {
-    const ProblemValue& value = problem_.values[v];
-    if (!value.writer.is_valid()) continue;
+  Table<NodeId, int64_t> written(problem_.node_count, 0), early(problem_.node_count, 0);
+  for (const ValueAcross& across : values_across(problem_, *graph_, node)) {
+    const ProblemValue& value = problem_.values[across.value];
+    is_across[across.value] = 1;
     written[value.writer] += value.bytes;
-    if (is_across[v] != 0) across[value.writer] += value.bytes;
+    for (NodeId reader : across.early) early[reader] += value.bytes;
+    limits_[limit].twice += value.bytes * static_cast<int64_t>(across.early.size());
   }
+  limits_[limit].capacity += limits_[limit].twice;
   for (CandidateId c : problem_.candidates.ids()) {
     if (instance_[c] != limits_[limit].instance) continue;
     const Candidate& candidate = problem_.candidates[c];
-    int64_t here = 0;
-    if (std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node)) {
-      for (NodeId writer : candidate.nodes) here += written[writer] - across[writer];
-      ProblemValueId last;
-      for (const ValueFormat& read : candidate.reads) {
-        const ProblemValue& value = problem_.values[read.value];
-        const bool is_counted = read.value == last || (value.writer.is_valid() && is_across[read.value] != 0);
-        if (!is_counted) here += value.bytes;
-        last = read.value;
+    std::map<NodeId, int64_t> uses;
+    const bool has_node = std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
+    for (NodeId own : candidate.nodes) uses[own] = early[own] + (has_node ? 0 : written[own]);
+    if (has_node) {
+      for (ProblemValueId v : memory_->held_at(c, node)) {
+        const NodeId writer = problem_.values[v].writer;
+        const bool is_own = uses.contains(writer);
+        if (is_own || is_across[v] == 0) uses[is_own ? writer : node] += problem_.values[v].bytes;
       }
     }
-    for (NodeId writer : candidate.nodes) {
-      const int64_t bytes = across[writer] + (writer == node ? here : 0);
-      if (bytes > 0) live_[c].push_back({limit, writer, bytes});
+    for (const auto& [at, bytes] : uses) {
+      if (bytes > 0) live_[c].push_back({limit, at, bytes});
     }
   }
 }

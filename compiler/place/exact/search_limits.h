@@ -43,6 +43,9 @@ class SearchLimits {
     int64_t capacity = 0;
     bool is_active = false;
     double price = 0;  ///< of one partition or byte, in counts of the problem's unit
+    /// While a node runs: bytes that count twice where early readers run here (live_values.h), and that the capacity has more
+    /// than the instance.
+    int64_t twice = 0;
   };
 
   /// `memory`: null where no memory can be too small. Both stay with the caller.

@@ -60,6 +60,8 @@ class FormatGraph {
 
   /// Nothing where no link or switch joins the two, or where they are apart: a device and what another host has.
   std::optional<Duration> copy_cost(const std::string& from, const std::string& to, size_t bytes) const;
+  /// No copy of so many bytes takes less, whatever memories it joins; nothing where there is none.
+  std::optional<Duration> least_copy(size_t bytes) const { return topology_.least_copy(bytes); }
   /// `bytes` are those read and those written.
   static Duration rewrite_cost(const std::string& space, size_t bytes);
   /// The way that a copy takes, or null.

@@ -79,6 +79,7 @@ class ProblemDigest {
     add(uint64_t{candidate.may_join});
     add_all(candidate.shares);
     add(candidate.split);
+    add_all(candidate.kept);
   }
   void add(const Owner& owner) {
     add(std::string_view(owner.backend));

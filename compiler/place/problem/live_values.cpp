@@ -22,19 +22,20 @@ Table<NodeId, char> reached(const Table<NodeId, std::vector<NodeId>>& next, Node
   return seen;
 }
 
-/// Bytes, negative, that values hold which marked nodes write, at each node of the order of nodes, which is a
-/// topological one; most first.
-std::vector<std::pair<int64_t, NodeId>> held_in_order(const Problem& problem, const Table<NodeId, char>& is_there) {
+/// Bytes, negative, that marked values hold at each node of the order of nodes, which is a topological one; most first.
+std::vector<std::pair<int64_t, NodeId>> held_in_order(const Problem& problem,
+                                                      const Table<ProblemValueId, char>& is_held) {
   Table<NodeId, int64_t> change(problem.node_count + 1, 0);
-  for (const ProblemValue& value : problem.values) {
-    if (!value.writer.is_valid() || is_there[value.writer] == 0) continue;
+  for (ProblemValueId v : problem.values.ids()) {
+    const ProblemValue& value = problem.values[v];
+    if (!value.writer.is_valid() || is_held[v] == 0) continue;
     const NodeId last = value.readers.empty() ? value.writer : std::max(value.writer, value.readers.back());
     change[value.writer] += value.bytes;
     if (!value.is_output) change[advance(last, 1)] -= value.bytes;
   }
   std::vector<std::pair<int64_t, NodeId>> held;
   int64_t now = 0;
-  for (NodeId node : is_there.ids()) {
+  for (NodeId node : problem.nodes()) {
     now += change[node];
     if (now > 0) held.emplace_back(-now, node);
   }
@@ -44,17 +45,21 @@ std::vector<std::pair<int64_t, NodeId>> held_in_order(const Problem& problem, co
 
 }  // namespace
 
-std::vector<ProblemValueId> values_across(const Problem& problem, const NodeGraph& graph, NodeId node) {
+std::vector<ValueAcross> values_across(const Problem& problem, const NodeGraph& graph, NodeId node) {
   const Table<NodeId, char> before = reached(graph.predecessors, node);
   const Table<NodeId, char> after = reached(graph.successors, node);
-  std::vector<ProblemValueId> across;
+  std::vector<ValueAcross> across;
   for (ProblemValueId v : problem.values.ids()) {
     const ProblemValue& value = problem.values[v];
     if (!value.writer.is_valid() || before[value.writer] == 0) continue;
     const bool is_held =
         value.is_output || value.writer == node ||
         std::any_of(value.readers.begin(), value.readers.end(), [&](NodeId reader) { return after[reader] != 0; });
-    if (is_held) across.push_back(v);
+    if (!is_held) continue;
+    across.push_back({v});
+    for (NodeId reader : value.readers) {
+      if (after[reader] == 0) across.back().early.push_back(reader);
+    }
   }
   return across;
 }
@@ -65,18 +70,23 @@ std::vector<NodeId> busiest_nodes(const Problem& problem, const NodeGraph& graph
   constexpr size_t kMostLookedAt = 256;
   constexpr size_t kDistance = 64;  // this part of all nodes lies between two at least
   Table<NodeId, char> is_there(problem.node_count, 0);
+  Table<ProblemValueId, char> is_held(problem.values.size(), 0);
   for (CandidateId c : chosen) {
     if (memory.instance_of(c) != instance) continue;
-    for (NodeId node : problem.candidates[c].nodes) is_there[node] = 1;
+    const Candidate& candidate = problem.candidates[c];
+    for (NodeId node : candidate.nodes) is_there[node] = 1;
+    for (const ValueFormat& write : candidate.writes) is_held[write.value] = 1;
+    for (ProblemValueId v : candidate.kept) is_held[v] = 1;
   }
   using Held = std::vector<std::pair<int64_t, NodeId>>;  // most first
-  Held held = held_in_order(problem, is_there);
+  Held held = held_in_order(problem, is_held);
   if (held.size() > kMostLookedAt) held.resize(kMostLookedAt);
   for (auto& [bytes, node] : held) {
     bytes = 0;
-    for (ProblemValueId v : values_across(problem, graph, node)) {
-      const NodeId writer = problem.values[v].writer;
-      if (is_there[writer] != 0) bytes -= problem.values[v].bytes;
+    for (const ValueAcross& across : values_across(problem, graph, node)) {
+      const bool stays =
+          std::all_of(across.early.begin(), across.early.end(), [&](NodeId reader) { return is_there[reader] != 0; });
+      if (is_held[across.value] != 0 && stays) bytes -= problem.values[across.value].bytes;
     }
   }
   std::sort(held.begin(), held.end());

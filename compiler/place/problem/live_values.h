@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values that are surely in memory together, in whatever order and by whatever candidates nodes run.
 //
-// A value lies in the memory of the instance that writes it from its writer's step to its last reader's. While node r
-// runs, every value whose writer is r or an ancestor of r, and of whose readers one is r or a descendant, is between
-// these steps:
+// A value that leaves its candidate lies in the memory of the instance that writes it until its last reader there, and
+// until the first reader elsewhere begins. So while node r runs, it is there if its writer is r or an ancestor of r, one of its
+// readers is r or a descendant (or it is an output), and all other readers run there, too:
 //
 //     across(r) = { v : writer(v) <= r <= some reader of v }         <= : there is a path, or it is the same node
+//     early(v, r) = { readers of v that are not r or a descendant }
 #pragma once
 
 #include <vector>
@@ -15,8 +16,13 @@
 
 namespace collage::place {
 
+struct ValueAcross {
+  ProblemValueId value;
+  std::vector<NodeId> early{};  ///< ascending
+};
+
 /// `across(node)`; model inputs have no writer.
-std::vector<ProblemValueId> values_across(const Problem& problem, const NodeGraph& graph, NodeId node);
+std::vector<ValueAcross> values_across(const Problem& problem, const NodeGraph& graph, NodeId node);
 
 /// Nodes at which chosen candidates hold most on an instance, at most `count`, far from each other and from `known`;
 /// the one that holds most first.

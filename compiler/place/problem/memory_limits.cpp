@@ -10,15 +10,33 @@
 namespace collage::place {
 namespace {
 
-/// In the order of execution.
+/// A candidate by its place in the execution, and a node by its own.
 using MemoryStep = Id<struct MemoryStepTag>;
+using MemoryTick = Id<struct MemoryTickTag>;
 /// A chosen candidate by its place among the chosen ones.
 using MemoryPart = Id<struct MemoryPartTag>;
 
+/// The last of the nodes (ascending) that reads the value; none: they all do not.
+NodeId last_reader(const ProblemValue& value, const std::vector<NodeId>& nodes) {
+  NodeId last;
+  for (NodeId reader : value.readers) {
+    if (std::binary_search(nodes.begin(), nodes.end(), reader)) last = std::max(last, reader);
+  }
+  return last;
+}
+
+/// The values of a list, which is sorted by them, each once.
+std::vector<ProblemValueId> distinct_values(const std::vector<ValueFormat>& list) {
+  std::vector<ProblemValueId> values;
+  for (const ValueFormat& item : list) {
+    if (values.empty() || values.back() != item.value) values.push_back(item.value);
+  }
+  return values;
+}
+
 }  // namespace
 
-MemoryLimits::MemoryLimits(const Problem& problem)
-    : problem_(problem), instance_of_owner_(problem.owners.size()), written_at_(problem.node_count) {
+MemoryLimits::MemoryLimits(const Problem& problem) : problem_(problem), instance_of_owner_(problem.owners.size()) {
   std::map<std::string, InstanceId> index;
   for (const Owner& owner : problem.owners) {
     if (!owner.memory) continue;
@@ -31,28 +49,53 @@ MemoryLimits::MemoryLimits(const Problem& problem)
     const auto it = index.find(problem.owners[o].instance);
     if (it != index.end()) instance_of_owner_[o] = it->second;
   }
-  for (ProblemValueId v : problem.values.ids()) {
-    const NodeId writer = problem.values[v].writer;
-    if (writer.is_valid()) written_at_[writer].push_back(v);
-  }
 }
 
 MemoryLimits::InstanceId MemoryLimits::instance_of(CandidateId candidate) const {
   return instance_of_owner_[problem_.candidates[candidate].owner];
 }
 
-int64_t MemoryLimits::working_bytes(CandidateId candidate) const {
+std::vector<MemoryLimits::Held> MemoryLimits::held_values(CandidateId candidate) const {
   const Candidate& of = problem_.candidates[candidate];
-  int64_t bytes = 0;
-  for (NodeId node : of.nodes) {
-    for (ProblemValueId v : written_at_[node]) bytes += problem_.values[v].bytes;
+  const auto place = [&](NodeId node) {
+    return static_cast<size_t>(std::lower_bound(of.nodes.begin(), of.nodes.end(), node) - of.nodes.begin());
+  };
+  std::vector<Held> held;
+  for (ProblemValueId v : distinct_values(of.reads)) {
+    held.push_back({v, 0, place(last_reader(problem_.values[v], of.nodes))});
   }
-  ProblemValueId last;
-  for (const ValueFormat& read : of.reads) {
-    if (read.value != last) bytes += problem_.values[read.value].bytes;
-    last = read.value;
+  for (ProblemValueId v : distinct_values(of.writes)) {
+    held.push_back({v, place(problem_.values[v].writer), of.nodes.size() - 1});
   }
-  return bytes;
+  for (ProblemValueId v : of.kept) {
+    const ProblemValue& value = problem_.values[v];
+    held.push_back({v, place(value.writer), place(std::max(value.writer, last_reader(value, of.nodes)))});
+  }
+  return held;
+}
+
+int64_t MemoryLimits::working_bytes(CandidateId candidate) const {
+  std::vector<int64_t> change(problem_.candidates[candidate].nodes.size() + 1, 0);
+  for (const Held& held : held_values(candidate)) {
+    change[held.first] += problem_.values[held.value].bytes;
+    change[held.last + 1] -= problem_.values[held.value].bytes;
+  }
+  int64_t now = 0, most = 0;
+  for (int64_t bytes : change) {
+    now += bytes;
+    most = std::max(most, now);
+  }
+  return most;
+}
+
+std::vector<ProblemValueId> MemoryLimits::held_at(CandidateId candidate, NodeId node) const {
+  const std::vector<NodeId>& nodes = problem_.candidates[candidate].nodes;
+  const auto at = static_cast<size_t>(std::lower_bound(nodes.begin(), nodes.end(), node) - nodes.begin());
+  std::vector<ProblemValueId> values;
+  for (const Held& held : held_values(candidate)) {
+    if (held.first <= at && at <= held.last) values.push_back(held.value);
+  }
+  return values;
 }
 
 bool MemoryLimits::can_bind() const {
@@ -63,8 +106,10 @@ bool MemoryLimits::can_bind() const {
       if (instance_of(c) != i) continue;
       const Candidate& candidate = problem_.candidates[c];
       constants.insert(candidate.constants.begin(), candidate.constants.end());
-      for (const ValueFormat& read : candidate.reads) values.insert(read.value);
-      for (NodeId node : candidate.nodes) values.insert(written_at_[node].begin(), written_at_[node].end());
+      for (const auto* list : {&candidate.reads, &candidate.writes}) {
+        for (const ValueFormat& item : *list) values.insert(item.value);
+      }
+      values.insert(candidate.kept.begin(), candidate.kept.end());
     }
     int64_t most = 0;
     for (ConstantId k : constants) most += problem_.constant_bytes[k];
@@ -137,43 +182,64 @@ std::vector<CandidateId> MemoryLimits::execution_order(const std::vector<Candida
 
 int64_t MemoryLimits::peak(InstanceId instance, const std::vector<CandidateId>& chosen) const {
   const Table<MemoryStep, CandidateId> order(execution_order(chosen));
-  const MemoryStep end = order.next_id();
-  Table<NodeId, MemoryStep> step_of_node(problem_.node_count);
+  Table<NodeId, MemoryStep> step_of(problem_.node_count);
+  Table<NodeId, MemoryTick> tick_of(problem_.node_count);
+  Table<MemoryStep, MemoryTick> begin_of;
+  MemoryTick end = 0;
   for (MemoryStep step : order.ids()) {
-    for (NodeId node : problem_.candidates[order[step]].nodes) step_of_node[node] = step;
+    begin_of.push_back(end);
+    for (NodeId node : problem_.candidates[order[step]].nodes) {
+      step_of[node] = step;
+      tick_of[node] = end;
+      end = advance(end, 1);
+    }
   }
-  // Bytes that come and go at each step.
-  Table<MemoryStep, int64_t> change(order.size() + 1);
-  const auto hold = [&](ProblemValueId v, MemoryStep from, MemoryStep to) {
+  const auto is_there = [&](MemoryStep step) { return step.is_valid() && instance_of(order[step]) == instance; };
+  // Bytes that come and go at each tick.
+  Table<MemoryTick, int64_t> change(end.slot() + 1, 0);
+  const auto hold = [&](ProblemValueId v, MemoryTick from, MemoryTick to) {
     const int64_t bytes = problem_.values[v].bytes;
     change[from] += bytes;
-    if (to < end) change[advance(to, 1)] -= bytes;
+    change[advance(to, 1)] -= bytes;
   };
-  std::map<ProblemValueId, std::pair<MemoryStep, MemoryStep>> read;
-  for (MemoryStep step : order.ids()) {
-    if (instance_of(order[step]) != instance) continue;
-    const Candidate& candidate = problem_.candidates[order[step]];
-    for (const ValueFormat& item : candidate.reads) {
-      const NodeId writer = problem_.values[item.value].writer;
-      const bool is_made_here = writer.is_valid() && instance_of(order[step_of_node[writer]]) == instance;
-      if (is_made_here) continue;
-      const auto [it, is_new] = read.try_emplace(item.value, step, step);
-      it->second.second = step;
-    }
-    for (NodeId node : candidate.nodes) {
-      for (ProblemValueId v : written_at_[node]) {
-        const ProblemValue& value = problem_.values[v];
-        MemoryStep last = step;
-        for (NodeId reader : value.readers) last = std::max(last, step_of_node[reader]);
-        if (value.is_output) last = end;
-        hold(v, step, last);
+  const auto last_of_written = [&](const ProblemValue& value) {
+    MemoryTick last = tick_of[value.writer];
+    MemoryStep elsewhere;
+    for (NodeId reader : value.readers) {
+      const MemoryStep step = step_of[reader];
+      if (is_there(step)) {
+        last = std::max(last, tick_of[reader]);
+      } else if (step.is_valid()) {
+        elsewhere = elsewhere.is_valid() ? std::min(elsewhere, step) : step;
       }
+    }
+    if (elsewhere.is_valid()) return std::max(last, advance(begin_of[elsewhere], -1));
+    return value.is_output ? advance(end, -1) : last;
+  };
+  std::map<ProblemValueId, std::pair<MemoryTick, MemoryTick>> read;
+  for (MemoryStep step : order.ids()) {
+    if (!is_there(step)) continue;
+    const Candidate& candidate = problem_.candidates[order[step]];
+    for (ProblemValueId v : distinct_values(candidate.reads)) {
+      const ProblemValue& value = problem_.values[v];
+      if (value.writer.is_valid() && is_there(step_of[value.writer])) continue;
+      const NodeId last = last_reader(value, candidate.nodes);
+      const MemoryTick to = last.is_valid() ? tick_of[last] : begin_of[step];
+      const auto [it, is_new] = read.try_emplace(v, begin_of[step], to);
+      it->second.second = to;
+    }
+    for (ProblemValueId v : distinct_values(candidate.writes)) {
+      hold(v, tick_of[problem_.values[v].writer], last_of_written(problem_.values[v]));
+    }
+    for (ProblemValueId v : candidate.kept) {
+      const ProblemValue& value = problem_.values[v];
+      hold(v, tick_of[value.writer], tick_of[std::max(value.writer, last_reader(value, candidate.nodes))]);
     }
   }
   for (const auto& [v, range] : read) hold(v, range.first, range.second);
   int64_t now = 0, most = 0;
-  for (MemoryStep step : order.ids()) {
-    now += change[step];
+  for (int64_t bytes : change) {
+    now += bytes;
     most = std::max(most, now);
   }
   return constants(instance, chosen) + most;

@@ -33,17 +33,25 @@ class MemoryLimits {
   bool fits(const std::vector<CandidateId>& chosen) const;
   /// Whether candidates could be part of a solution that fits: constants and the worst step alone.
   bool could_fit(const std::vector<CandidateId>& chosen) const;
-  /// What a candidate holds while it runs, beside its constants: what it makes and what it reads.
+  /// The most that a candidate holds while one of its nodes runs, beside its constants, of what it reads and makes.
   int64_t working_bytes(CandidateId candidate) const;
+  /// What it holds, of that, while this node of it runs; each value once.
+  std::vector<ProblemValueId> held_at(CandidateId candidate, NodeId node) const;
 
  private:
+  /// From the first to the last of a candidate's nodes, by their places in it.
+  struct Held {
+    ProblemValueId value;
+    size_t first = 0;
+    size_t last = 0;
+  };
+  std::vector<Held> held_values(CandidateId candidate) const;
   int64_t constants(InstanceId instance, const std::vector<CandidateId>& chosen) const;
   std::vector<CandidateId> execution_order(const std::vector<CandidateId>& chosen) const;
 
   const Problem& problem_;
   Table<InstanceId, Instance> instances_;
   Table<OwnerId, InstanceId> instance_of_owner_;
-  Table<NodeId, std::vector<ProblemValueId>> written_at_;
 };
 
 }  // namespace collage::place

@@ -25,14 +25,22 @@
 // the same format. So a unit costs at least  cost - joins + joins * nodes / nodes of its part  (rounded down): its
 // share of the one launch that a part pays if it is used.
 //
-// Limits: counts of partitions, conflicts, and memory. A limited instance holds, at every step of the execution (the
-// topological order of the quotient by smallest node, one candidate a step):
+// Limits: counts of partitions, conflicts, and memory. Candidates run one after the other, in the topological order of the
+// quotient by smallest node, and nodes of a candidate in ascending order. While a node runs, a limited instance holds:
 //   - the distinct constants of all chosen candidates that run there;
-//   - all values that the step's own candidate makes, where it runs there;
-//   - every other value that leaves a candidate there, from its writer's step to its last reader's, wherever that runs
-//     (model outputs: to the end);
-//   - every other value that candidates there read and that is made elsewhere, from the first such step to the last;
+//   - every value that leaves a candidate there, from its writer on: to its last reader there, and until the first candidate
+//     that reads it elsewhere begins, which gets a copy (model outputs that none reads elsewhere: to the end);
+//   - every value that a candidate there keeps inside, from its writer to its last reader; others that do not leave it have
+//     no memory of their own;
+//   - every value that candidates there read and that is made elsewhere, from the beginning of the first of them to its last
+//     reader there;
 //   - of candidates on several instances their `shares` of it: constants always, values at the candidate's own step.
+//
+//     m = MatMul(x, w); y = Relu(m), one candidate:   w, and x + m while MatMul runs, m + y while Relu does
+//     the same as one kernel, which keeps no m:       w, and x while MatMul runs, y while Relu does
+//
+// No plan of the candidates takes less (of hosts of a cluster see ../README.md). One may take more, for gaps in arenas, values in
+// two formats, and what only the code of a candidate shows: SearchOptions::excess.
 //
 // Nodes are 0 … node_count-1 in topological order; of a problem made from a graph they are the graph's. Nothing here
 // knows operators, rules or files, so tests can build random problems directly.
@@ -107,6 +115,7 @@ struct Candidate {
   bool may_join = false;                      ///< a unit of its owner's regions; costs `joins` or more
   std::vector<Share> shares;                  ///< one for each of the owner's members; empty: it runs on one instance
   std::optional<ir::PartitionSplit> split{};  ///< of one with shares: what a plan says of it
+  std::vector<ProblemValueId> kept{};  ///< ascending: values that it writes, that do not leave it, and that take memory
 };
 
 /// One instance of one backend, or several that run the parts of a candidate at once: `npu[0]+npu[1]`. Such a group

@@ -15,7 +15,7 @@
 namespace collage::place {
 namespace {
 
-class StrategyText : public testing::Test {
+class StrategyText : public ::testing::Test {
  protected:
   std::optional<Strategy> parse(std::string_view text) {
     return parse_strategy(text, {"npu", "onednn", "host"}, "--place", diags_);
@@ -67,7 +67,7 @@ TEST(StrategyRows, AreTheTableInTheReadme) {
 }
 
 /// A chain of four: the npu is fast at the pair in the middle, slow at all four.
-class Strategies : public testing::Test {
+class Strategies : public ::testing::Test {
  protected:
   Strategies() : sketch_(4, {{0, 1}, {1, 2}, {2, 3}}) {
     npu_ = sketch_.add_owner("npu", "npu[0]");
@@ -173,7 +173,7 @@ int mock_cost(int unit, size_t operators) {
 }
 
 /// A chain of `length` operators; each target has every run of up to its depth.
-class TvmChain : public testing::Test {
+class TvmChain : public ::testing::Test {
  protected:
   void add_target(Sketch& sketch, const std::string& name, int unit, size_t depth) {
     const OwnerId owner = sketch.add_owner(name, "host");

@@ -186,6 +186,10 @@ TEST(PartPlan, MemoryOfHostsCounts) {
   EXPECT_FALSE(build_plan(model.graph, model.placement, model.targets, model.jit, model.diags));
   EXPECT_TRUE(model.has_diagnostic(Code::LimitExceeded)) << model.diags.render();
   EXPECT_NE(model.diags.render().find("`host[1]` has 100 bytes of memory"), std::string::npos);
+  const auto anyhow =
+      build_plan(model.graph, model.placement, model.targets, model.jit, model.diags, MemoryExcess::Allowed);
+  ASSERT_TRUE(anyhow) << model.diags.render();
+  EXPECT_TRUE(device_memory(anyhow->plan, model.targets)[1].is_exceeded());
 }
 
 TEST(PartPlan, PartsOfASplitRunOnTheirHosts) {

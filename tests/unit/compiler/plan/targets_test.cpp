@@ -84,8 +84,9 @@ TEST(Targets, ALinkOfASpecCountsBeforeTheTopology) {
 TEST(Targets, WaysOverASwitchAreLinksWithHops) {
   ir::RuleSet rules = two_accelerators();
   rules.switches.push_back({"pcie", {{"host", 16e9, Duration::picoseconds(3), true, {}, {}}}, {}});
+  const auto switches = std::make_shared<const std::vector<ir::SwitchDecl>>(rules.switches);
   for (ir::Backend& backend : rules.backends) {
-    backend.switches = rules.switches;
+    backend.switches = switches;
     for (ir::DeviceDecl& device : backend.devices) {
       device.links = {{"pcie", 4e9, Duration::picoseconds(8), false, {}, {}}};
     }

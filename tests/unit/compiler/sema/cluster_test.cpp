@@ -77,6 +77,16 @@ TEST_F(ClusterSema, ItMayStandInAFileOfItsOwn) {
   EXPECT_EQ(rules.backends.at(0).cluster, rules.cluster);
 }
 
+TEST_F(ClusterSema, BackendsHaveOneListOfSwitches) {
+  auto rules = build("rules 1 switch pcie { link host bandwidth 16 GB/s }" + npu("{ link pcie bandwidth 4 GB/s }") +
+                     " backend near { runtime host_jit rule r { match y = Tanh(x) cost 1 us } }");
+  ASSERT_TRUE(rules) << diags.render();
+  ASSERT_EQ(rules->backends.size(), 2u);
+  ASSERT_NE(rules->backends[0].switches, nullptr);
+  EXPECT_EQ(rules->backends[0].switches, rules->backends[1].switches);
+  EXPECT_EQ(names_of(*rules->backends[0].switches), std::vector<std::string>{"pcie"});
+}
+
 TEST_F(ClusterSema, WithoutBackendsToo) {
   auto rules = build("rules 1 switch lan {} cluster lab { host count 2 { link lan bandwidth 10 GB/s } }");
   EXPECT_TRUE(rules) << diags.render();
@@ -92,7 +102,7 @@ TEST_F(ClusterSema, ARingIsASwitchForEachMember) {
   EXPECT_EQ(backend.devices.at(0).links.at(0).to, "host");
   EXPECT_EQ(names_of(rules->switches),
             (std::vector<std::string>{"npu.ring[0]", "npu.ring[1]", "npu.ring[2]", "npu.ring[3]", "npu.ring[4]"}));
-  EXPECT_EQ(backend.switches.size(), 5u);
+  EXPECT_EQ(names_of(*backend.switches), names_of(rules->switches));
   const ir::SwitchDecl& last = rules->switches.at(4);
   ASSERT_EQ(last.links.size(), 2u);
   EXPECT_EQ(last.links[0].to, "npu[4]");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnostics, spelling hints, durations and layouts: what every stage leans on.
+// Diagnostics, source texts, spelling hints, durations and layouts: what every stage leans on.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -39,6 +39,23 @@ TEST(Diagnostics, SpansPastTheEndAreHarmless) {
   support::Diagnostics diags(sources);
   diags.error(Code::SyntaxError, {file, 1, 900}, "unexpected end of file");
   EXPECT_NE(diags.render().find("m.ir:1:2: error: unexpected end of file"), std::string::npos);
+}
+
+TEST(SourceManager, ManagersShareATextUnlessItHasAByteOrderMark) {
+  const auto text = std::make_shared<const std::string>("rules 1\n");
+  const auto marked = std::make_shared<const std::string>("\xef\xbb\xbf" + *text);
+  support::SourceManager first, second;
+  EXPECT_EQ(first.shared_text(first.add("<text>", text)), text);
+  second.stand_in("open.rules", text);
+  second.stand_in("marked.rules", marked);
+  std::string why;
+  const std::optional<support::FileId> open = second.load("open.rules", &why);
+  ASSERT_TRUE(open) << why;
+  EXPECT_EQ(second.shared_text(*open), text);
+  const std::optional<support::FileId> without = second.load("marked.rules", &why);
+  ASSERT_TRUE(without) << why;
+  EXPECT_EQ(second.text(*without), *text);
+  EXPECT_EQ(marked->size(), text->size() + 3);
 }
 
 TEST(Diagnostics, CodesAreUniqueAndFoundByTextAndName) {

@@ -190,6 +190,49 @@ TEST(BuildProblem, MemoryOfHostsCountsInACluster) {
   for (const place::Candidate& candidate : built->problem.candidates) EXPECT_EQ(candidate.constants.size(), 1u);
 }
 
+/// Names of the values that a candidate of these nodes keeps inside, and how many bytes its constants take.
+std::pair<Sets, int64_t> kept_on_device(const Case& setup, const BuiltProblem& built, const std::string& nodes) {
+  for (const place::Candidate& candidate : built.problem.candidates) {
+    const bool is_on_host = built.problem.owners[candidate.owner].instance == "host";
+    if (is_on_host || setup.names(candidate.nodes) != nodes) continue;
+    std::pair<Sets, int64_t> kept;
+    for (place::ProblemValueId v : candidate.kept) kept.first.push_back(setup.graph.value(built.values[v]).name);
+    for (place::ConstantId k : candidate.constants) kept.second += built.problem.constant_bytes[k];
+    return kept;
+  }
+  ADD_FAILURE() << "no candidate {" << nodes << "}";
+  return {};
+}
+
+TEST(BuildProblem, CandidatesKeepWhatTheirKernelsDo) {
+  const std::string model = "%w = const random seed 1 : f32[32, 32]\n%m = MatMul(%x, %w)\n%r = Relu(%m)\n%y = Exp(%r)";
+  const auto kept = [&](const std::string& semantics, const std::string& rules, const std::string& nodes) {
+    Case setup;
+    auto built = setup.model("(%x: f32[4, 32]) -> (%y: f32[4, 32])", model)
+                     .add_rules(
+                         "backend npu {\n  device npu { memory 1 MiB link host bandwidth 1 GB/s latency 1 us }\n"
+                         "  runtime sim\n" +
+                         semantics + rules + "  partition { join any }\n}\n")
+                     .problem();
+    EXPECT_TRUE(built) << setup.diags.render();
+    return built ? kept_on_device(setup, *built, nodes) : std::pair<Sets, int64_t>();
+  };
+  const std::string fused =
+      "  rule fused { match Relu(MatMul(a, b)) cost 1 us lower \"f\"(a, b) }\n"
+      "  rule exp { match Exp(a) cost 1 us lower \"e\"(a) }\n";
+  const std::string meaning = "  semantics \"f\"(a, b) = Relu(MatMul(a, b))\n  semantics \"e\"(a) = Exp(a)\n";
+  // Operator by operator all is kept; a kernel keeps its result, and on its way what its meaning has.
+  EXPECT_EQ(kept("", fused, "m r y"), (std::pair<Sets, int64_t>({"m", "r"}, 4096)));
+  EXPECT_EQ(kept(meaning, fused, "m r y"), (std::pair<Sets, int64_t>({"m", "r"}, 4096)));
+  EXPECT_EQ(kept(meaning, fused, "m r"), (std::pair<Sets, int64_t>({"m"}, 4096)));
+  const std::string whole = "  semantics \"f\"(a, b) = MatMul(a, b)\n  semantics \"e\"(a) = Exp(a)\n";
+  EXPECT_EQ(kept(whole, fused, "m r y"), (std::pair<Sets, int64_t>({"r"}, 4096)));
+  // Encoded weights are what the device holds.
+  const std::string encoded =
+      "  rule fused { match Relu(MatMul(a, b: const)) cost 1 us lower \"f\"(a, encode(b, \"bf16\")) }\n";
+  EXPECT_EQ(kept("", encoded, "m r"), (std::pair<Sets, int64_t>({"m"}, 2048)));
+}
+
 TEST(BuildProblem, PinsNameHosts) {
   Case setup;
   auto built = setup.model(kThousand, "%a = Relu(%x) on host[1]\n%y = Relu(%a) on lib[2]").add_rules(kLab).problem();

@@ -90,6 +90,7 @@ TEST_F(SolutionFolder, AnyOtherProblemIsSearched) {
       [](Problem& p) { p.candidates[0].cost += ps(1); },
       [](Problem& p) { p.candidates[0].rule = "s"; },
       [](Problem& p) { p.candidates[0].constants = {0}; },
+      [](Problem& p) { p.candidates[0].kept = {1}; },
       [](Problem& p) { p.candidates.push_back(p.candidates[0]); },
       [](Problem& p) { p.values[1].conversions[0].cost += ps(1); },
       [](Problem& p) { p.values[1].bytes = 4; },

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/execution/link_text.h"
+#include "compiler/syntax/link_text.h"
 
 #include <gtest/gtest.h>
 
-namespace collage::execution {
+namespace collage::syntax {
 namespace {
 
 TEST(LinkText, MeasuredFiguresReplaceStatedOnes) {
@@ -30,4 +30,4 @@ TEST(LinkText, WhatIsComputedStays) {
 }
 
 }  // namespace
-}  // namespace collage::execution
+}  // namespace collage::syntax
