@@ -197,7 +197,9 @@ static std::string form_of(const syntax::Keyword& keyword) {
 }
 
 /// Where the word belongs that is not expected here, or else what the open block takes; empty if neither helps.
-static std::string place_hint(const ScanState& state, parser::symbol_kind_type found, const Expected& expected) {
+/// `contextual`: the keyword that the scanner took for a name; null: none.
+static std::string place_hint(const ScanState& state, parser::symbol_kind_type found, const syntax::Keyword* contextual,
+                              const Expected& expected) {
   using syntax::Keyword;
   const unsigned open = state.brackets.empty() ? syntax::InFile : unsigned{state.brackets.back().block};
   const Keyword* word = keyword_of(found);
@@ -205,6 +207,7 @@ static std::string place_hint(const ScanState& state, parser::symbol_kind_type f
     const auto statements = keywords_where([&](const Keyword& k) { return (k.starts & open) != 0; });
     return statements.empty() ? "" : "a statement here starts with " + alternatives(statements);
   }
+  if (word == nullptr && contextual != nullptr && contextual->starts_statement()) word = contextual;
   if (word == nullptr || (word->starts & open) != 0) return "";
   if ((word->starts & syntax::InFile) != 0) {
     return fmt::format("`{}` stands outside of all blocks: is a `}}` missing?", word->spelling);
@@ -287,14 +290,16 @@ void parser::report_syntax_error(const context& where) const {
   if (names.tokens == std::vector<std::string>{"a number"} && after_rules) {
     message = "`rules` takes the version of the language: the file starts with `rules 1`";
   }
+  const syntax::Keyword* contextual = found == kind_of::S_IDENT ? syntax::find_keyword(word) : nullptr;
+  if (contextual != nullptr && !contextual->is_contextual()) contextual = nullptr;
   std::string near = found == kind_of::S_IDENT ? support::closest(word, names.keywords) : "";
   std::string hint = hint_for(state, found, where.location().begin, {expected, static_cast<size_t>(count)});
   if (!near.empty() && near == word) {  // a contextual keyword, which is a name as what follows is not what it takes
     near.clear();
-    const syntax::Keyword* contextual = syntax::find_keyword(word);
+    message = fmt::format("unexpected `{}`", word);  // not `host` in place of `host`
     if (hint.empty() && contextual != nullptr) hint = form_of(*contextual);
   }
-  if (hint.empty() && near.empty()) hint = place_hint(state, found, names);
+  if (hint.empty() && near.empty()) hint = place_hint(state, found, contextual, names);
   const bool may_be_name = std::find(expected, expected + count, kind_of::S_IDENT) != expected + count;
   const bool starts_line = state.text.substr(0, where.location().begin).find_last_not_of(" \t") ==
                            state.text.substr(0, where.location().begin).find_last_of('\n');

@@ -63,7 +63,8 @@ Json links_of(const std::vector<ir::Link>& links) {
 /// Those that links of the backend's devices name, and those of its rings, tori and trees.
 Json switches(const ir::Backend& backend) {
   Json all = Json::array();
-  for (const ir::SwitchDecl& declared : backend.switches) {
+  if (backend.switches == nullptr) return all;
+  for (const ir::SwitchDecl& declared : *backend.switches) {
     const bool is_used = std::any_of(backend.devices.begin(), backend.devices.end(), [&](const ir::DeviceDecl& device) {
       return declared.name.starts_with(device.name + ".") ||
              std::any_of(device.links.begin(), device.links.end(),

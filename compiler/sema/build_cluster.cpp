@@ -66,12 +66,20 @@ bool build_cluster(const syntax::ClusterAst& ast, ir::Cluster* cluster, Diagnost
   }
   for (const ir::HostDecl& host : cluster->hosts) {
     for (const ir::Link& link : host.links) {
-      if (link.to != "host" || cluster->host_count() > 1) continue;
+      if (!ok || link.to != "host" || cluster->host_count() > 1) continue;
       ok = diags.error(Code::BadDevice, link.span, "a link to every other host, and cluster `{}` has only this one",
                        cluster->name);
     }
   }
   return ok;
+}
+
+void share_machine(ir::RuleSet& rules) {
+  const auto switches = std::make_shared<const std::vector<ir::SwitchDecl>>(rules.switches);
+  for (ir::Backend& backend : rules.backends) {
+    backend.switches = switches;
+    backend.cluster = rules.cluster;
+  }
 }
 
 bool place_devices(ir::RuleSet& rules, Diagnostics& diags) {
@@ -89,8 +97,15 @@ bool place_devices(ir::RuleSet& rules, Diagnostics& diags) {
   for (const ir::HostDecl& alike : rules.cluster->hosts) {
     for (const ir::HostDevices& entry : alike.devices) {
       if (!devices.contains(entry.device)) {
-        ok = diags.error(Code::UnknownName, entry.span, "no rule file declares a device `{}`", entry.device)
-                 .did_you_mean(support::closest(entry.device, names), entry.device);
+        auto error = diags.error(Code::UnknownName, entry.span, "no rule file declares a device `{}`", entry.device);
+        if (rules.find(entry.device) != nullptr) {
+          error.note(
+              "`{}` is a backend, and `devices` names devices: what a backend without one runs can run on each host",
+              entry.device);
+        } else {
+          error.did_you_mean(support::closest(entry.device, names), entry.device);
+        }
+        ok = false;
         continue;
       }
       std::vector<int>& placed = hosts[entry.device];

@@ -12,6 +12,9 @@ namespace collage::sema {
 
 bool build_cluster(const syntax::ClusterAst& ast, ir::Cluster* cluster, support::Diagnostics& diags);
 
+/// Gives all backends the switches and the cluster of the rule set.
+void share_machine(ir::RuleSet& rules);
+
 /// Gives devices their counts and hosts. What no host names stands at the first, as it is declared.
 bool place_devices(ir::RuleSet& rules, support::Diagnostics& diags);
 

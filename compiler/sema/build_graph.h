@@ -8,6 +8,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
+#include "compiler/sema/elements.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/file_access.h"
 #include "compiler/support/source_manager.h"
@@ -19,10 +20,6 @@ struct Model {
   ir::Graph graph;
   ir::Placement placement;  ///< empty unless the text has partitions; verified
 };
-
-/// What happens to the model. Never: nothing computes with it, so that its random and splat constants may be larger
-/// than any memory.
-enum class Elements { Needed, Never };
 
 /// Searches files of constants in `model_dir`; `access` says which others may be read. Returns nullopt after one or more
 /// errors.

@@ -150,11 +150,12 @@ bool build_clusters(const syntax::RulesAst& ast, ir::RuleSet& into, Diagnostics&
   return ok;
 }
 
-/// Checks that links lead to what is declared.
-bool check_ends(const ir::RuleSet& rules, const std::vector<std::string>& declared, Diagnostics& diags) {
+/// Checks that links lead to what is declared. One that does not is taken for a link to the host from then on, so that it
+/// is not reported again as a memory out of reach.
+bool check_ends(ir::RuleSet& rules, const std::vector<std::string>& declared, Diagnostics& diags) {
   bool ok = true;
-  const auto check = [&](const std::vector<ir::Link>& links) {
-    for (const ir::Link& link : links) {
+  const auto check = [&](std::vector<ir::Link>& links) {
+    for (ir::Link& link : links) {
       if (link.shape || std::find(declared.begin(), declared.end(), link.to) != declared.end()) continue;
       auto error = diags.error(Code::UnknownName, link.span, "a link to `{}`, which no rule file declares", link.to);
       error.did_you_mean(support::closest(link.to, declared), link.to);
@@ -162,16 +163,38 @@ bool check_ends(const ir::RuleSet& rules, const std::vector<std::string>& declar
       if (std::find(shapes.begin(), shapes.end(), link.to) != shapes.end()) {
         error.note("a network: `link ring`, `link torus(4, 8)` or `link tree(8)`");
       }
+      link.to = "host";
       ok = false;
     }
   };
-  for (const ir::Backend& backend : rules.backends) {
-    for (const ir::DeviceDecl& device : backend.devices) check(device.links);
+  for (ir::Backend& backend : rules.backends) {
+    for (ir::DeviceDecl& device : backend.devices) check(device.links);
   }
-  for (const ir::SwitchDecl& one : rules.switches) check(one.links);
+  for (ir::SwitchDecl& one : rules.switches) check(one.links);
   if (rules.cluster == nullptr) return ok;
-  for (const ir::HostDecl& host : rules.cluster->hosts) check(host.links);
+  ir::Cluster cluster = *rules.cluster;
+  for (ir::HostDecl& host : cluster.hosts) check(host.links);
+  rules.cluster = std::make_shared<const ir::Cluster>(std::move(cluster));
   return ok;
+}
+
+/// Warns of links between the instances of a device that has one at each host.
+void warn_of_single(const ir::RuleSet& rules, Diagnostics& diags) {
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::DeviceDecl& device : backend.devices) {
+      // `hosts` ascends.
+      const bool has_peers = device.hosts.empty()
+                                 ? device.count > 1
+                                 : std::adjacent_find(device.hosts.begin(), device.hosts.end()) != device.hosts.end();
+      for (const ir::Link& link : device.links) {
+        if (has_peers || link.to != device.name) continue;
+        diags
+            .warning(Code::UnusedName, link.span, "the link joins instances of `{}`, and there is one{}", device.name,
+                     device.hosts.empty() ? "" : " at each host")
+            .note("`count` of the device, or `devices` of a cluster, says how many there are");
+      }
+    }
+  }
 }
 
 /// Checks that each memory can be reached from the first host's.
@@ -225,10 +248,7 @@ bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, s
   ok = build_clusters(ast, into, diags) && ok;
   for (const syntax::BackendAst& backend : ast.backends)
     ok = build_one(backend, sources, file, defs, named, access, into, diags) && ok;
-  for (ir::Backend& backend : into.backends) {
-    backend.switches = into.switches;
-    backend.cluster = into.cluster;
-  }
+  share_machine(into);
   return ok;
 }
 
@@ -256,6 +276,13 @@ bool check_rule_set(ir::RuleSet& rules, Diagnostics& diags) {
                .note("a switch that several files use stands in one that they `include`");
     }
   }
+  if (rules.cluster != nullptr) {
+    // Its rings, tori and trees would have the switches of another one.
+    if (const auto first = devices.find(rules.cluster->name); first != devices.end()) {
+      ok = diags.error(Code::DuplicateName, rules.cluster->span, "`{}` is declared twice", rules.cluster->name)
+               .note(first->second, "the first is here");
+    }
+  }
   for (const ir::Backend& backend : rules.backends) {
     auto self = std::find(backend.conflicts.begin(), backend.conflicts.end(), backend.name);
     if (self == backend.conflicts.end()) continue;
@@ -266,6 +293,7 @@ bool check_rule_set(ir::RuleSet& rules, Diagnostics& diags) {
   ok = place_devices(rules, diags) && ok;
   const size_t declared_switches = rules.switches.size();
   ok = expand_shapes(rules, diags) && ok;
+  if (ok) warn_of_single(rules, diags);
   const ir::Topology topology(rules);
   ok = check_reached(rules, topology, diags) && ok;
   for (size_t i = 0; ok && i < declared_switches; ++i) {

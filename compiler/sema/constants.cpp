@@ -127,10 +127,6 @@ std::optional<Tensor> make_dense(const syntax::DenseAst& dense, Diagnostics& dia
   return tensor;
 }
 
-Tensor make_random(const TensorType& type, uint64_t seed, double low, double high) {
-  return runtime::random_tensor(type.dtype, type.shape, seed, low, high);
-}
-
 std::optional<Constant> ConstantMaker::make(const syntax::ConstAst& ast) {
   return std::visit([this](const auto& form) { return make(form); }, ast.form);
 }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "compiler/ir/graph.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/elements.h"
 #include "compiler/support/diagnostic.h"
 #include "compiler/support/file_access.h"
 #include "compiler/syntax/model_ast.h"
@@ -25,10 +25,6 @@ std::optional<ir::TensorType> resolve_type(const syntax::TypeAst& type, support:
 
 /// `dense f32[2] [1.0, 2.0]` -> its elements. Returns nullopt after errors at them.
 std::optional<ir::Tensor> make_dense(const syntax::DenseAst& dense, support::Diagnostics& diags);
-
-/// Uniform in low … high: element `i` is low + (high - low) * u, where the fraction u in [0, 1) depends on `seed` and
-/// `i` only. The bounds and their difference are finite. Integers include both bounds, which are less than 2^32 apart.
-ir::Tensor make_random(const ir::TensorType& type, uint64_t seed, double low = -1.0, double high = 1.0);
 
 /// Makes the constants of one model; each weights file is read once.
 class ConstantMaker {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "compiler/sema/build_cluster.h"
 #include "compiler/sema/build_links.h"
 #include "runtime/core/host_space.h"
 
@@ -84,31 +85,40 @@ void join_tree(const Network& network, std::map<std::string, size_t>* joints, st
   }
 }
 
-bool join_network(const Network& network, std::map<std::string, size_t>* joints, std::vector<SwitchDecl>* switches,
-                  Diagnostics& diags) {
-  const LinkShape& shape = *network.link.shape;
+/// How many a torus joins; nullopt: the shape joins any number.
+std::optional<int64_t> size_of(const LinkShape& shape) {
+  if (shape.kind != LinkShape::Kind::Torus) return std::nullopt;
+  return std::accumulate(shape.sizes.begin(), shape.sizes.end(), int64_t{1}, std::multiplies<>());
+}
+
+bool fits(const Network& network) {
   const size_t count = network.members.size();
-  if (count < 2) {
+  return count > 1 && size_of(*network.link.shape).value_or(static_cast<int64_t>(count)) == static_cast<int64_t>(count);
+}
+
+bool report_misfit(const Network& network, Diagnostics& diags) {
+  const LinkShape& shape = *network.link.shape;
+  if (network.members.size() < 2) {
     return diags
         .error(Code::BadDevice, network.link.span, "a {} joins two or more, and `{}` has one", network.link.to,
                network.owner)
         .note("`count` of a device or host, and `devices` of a cluster, say how many there are");
   }
+  return diags.error(Code::BadDevice, network.link.span, "`{}` joins {}, and `{}` has {}{}", shape_text(shape),
+                     size_of(shape).value_or(0), network.owner, network.members.size(), network.where);
+}
+
+/// What does not fit its shape is joined as a ring; one alone is joined with nothing.
+void join_network(const Network& network, std::map<std::string, size_t>* joints, std::vector<SwitchDecl>* switches) {
+  const LinkShape& shape = *network.link.shape;
+  if (network.members.size() < 2) return;
   if (shape.kind == LinkShape::Kind::Tree) {
     join_tree(network, joints, switches);
-    return true;
+  } else if (shape.kind == LinkShape::Kind::Torus && fits(network)) {
+    join_torus(network, shape.sizes, switches);
+  } else {
+    join_torus(network, {static_cast<int>(network.members.size())}, switches);
   }
-  if (shape.kind == LinkShape::Kind::Ring) {
-    join_torus(network, {static_cast<int>(count)}, switches);
-    return true;
-  }
-  const int64_t product = std::accumulate(shape.sizes.begin(), shape.sizes.end(), int64_t{1}, std::multiplies<>());
-  if (product != static_cast<int64_t>(count)) {
-    return diags.error(Code::BadDevice, network.link.span, "`{}` joins {}, and `{}` has {}{}", shape_text(shape),
-                       product, network.owner, count, network.where);
-  }
-  join_torus(network, shape.sizes, switches);
-  return true;
 }
 
 /// The networks of a device: one at each host. A single instance at a host needs no ring or tree, if others do.
@@ -210,11 +220,15 @@ bool expand_shapes(ir::RuleSet& rules, Diagnostics& diags) {
     }
   }
   std::map<std::string, size_t> joints;
-  for (const Network& network : networks) ok = join_network(network, &joints, &rules.switches, diags) && ok;
-  for (ir::Backend& backend : rules.backends) {
-    backend.switches = rules.switches;
-    backend.cluster = rules.cluster;
+  std::set<std::pair<int32_t, uint32_t>> misfits;  // where links stand: of each, the network at one host is reported
+  for (const Network& network : networks) {
+    if (!fits(network)) {
+      ok = false;
+      if (misfits.emplace(network.link.span.file.index, network.link.span.begin).second) report_misfit(network, diags);
+    }
+    join_network(network, &joints, &rules.switches);
   }
+  share_machine(rules);
   return ok;
 }
 

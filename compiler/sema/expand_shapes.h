@@ -17,6 +17,7 @@
 namespace collage::sema {
 
 /// Expects that devices have their counts. A switch or device called `ring` is meant by `link ring`, where there is one.
+/// Members of a shape that does not fit their number are joined as a ring, so that they count as reached.
 bool expand_shapes(ir::RuleSet& rules, support::Diagnostics& diags);
 
 }  // namespace collage::sema

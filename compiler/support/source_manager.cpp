@@ -33,38 +33,50 @@ std::optional<FileId> SourceManager::load(const std::string& path, const FileAcc
       path, [&] { return access.open(path, folder); }, why);
 }
 
+void SourceManager::stand_in(const std::string& path, std::string bytes) {
+  stand_in(path, std::make_shared<const std::string>(std::move(bytes)));
+}
+
 std::optional<std::string_view> SourceManager::stand_in(const std::string& path) const {
   const auto found = in_memory_.find(path);
   if (found == in_memory_.end()) return std::nullopt;
-  return found->second;
+  return *found->second;
 }
 
-runtime::Result<std::string> SourceManager::bytes_of(const std::string& path, const OpenFile& open) const {
-  if (const std::optional<std::string_view> bytes = stand_in(path)) {
-    if (bytes->size() <= kMostTextBytes) return std::string(*bytes);
+runtime::Result<SharedText> SourceManager::bytes_of(const std::string& path, const OpenFile& open) const {
+  if (const auto found = in_memory_.find(path); found != in_memory_.end()) {
+    const SharedText& bytes = found->second;
+    if (bytes->size() <= kMostTextBytes) return bytes;
     return runtime::Status::error("has " + std::to_string(bytes->size()) + " bytes, more than " +
                                   std::to_string(kMostTextBytes));
   }
   runtime::Result<runtime::Descriptor> file = open();
   if (!file) return file.status();
-  return runtime::read_all(*file, kMostTextBytes);
+  runtime::Result<std::string> bytes = runtime::read_all(*file, kMostTextBytes);
+  if (!bytes) return bytes.status();
+  return std::make_shared<const std::string>(std::move(*bytes));
 }
 
 std::optional<FileId> SourceManager::add_text_of(const std::string& path, const OpenFile& open, std::string* why) {
-  runtime::Result<std::string> text = bytes_of(path, open);
-  if (!text) {
-    *why = text.message();
+  runtime::Result<SharedText> bytes = bytes_of(path, open);
+  if (!bytes) {
+    *why = bytes.message();
     return std::nullopt;
   }
-  if (std::optional<std::string> problem = no_text_problem(*text)) {
+  const std::string& text = **bytes;
+  if (std::optional<std::string> problem = no_text_problem(text)) {
     *why = *problem;
     return std::nullopt;
   }
-  if (text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
-  return add(path, std::move(*text));
+  if (text.starts_with(kByteOrderMark)) return add(path, text.substr(kByteOrderMark.size()));
+  return add(path, std::move(*bytes));
 }
 
 FileId SourceManager::add(std::string name, std::string text) {
+  return add(std::move(name), std::make_shared<const std::string>(std::move(text)));
+}
+
+FileId SourceManager::add(std::string name, SharedText text) {
   files_.push_back({std::move(name), std::move(text)});
   return FileId{static_cast<int32_t>(files_.size()) - 1};
 }
@@ -74,6 +86,10 @@ std::string_view SourceManager::name(FileId id) const {
 }
 
 std::string_view SourceManager::text(FileId id) const {
+  return *file(id).text;
+}
+
+const SharedText& SourceManager::shared_text(FileId id) const {
   return file(id).text;
 }
 

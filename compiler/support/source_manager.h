@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns the text of every file that the compiler reads. A file is read once; ids stay valid as long as the manager.
+// Has the text of every file that the compiler reads. A file is read once; ids stay valid as long as the manager.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct LineColumn {
   int column = 1;
 };
 
+/// A text that several managers have, in any thread: nobody changes it.
+using SharedText = std::shared_ptr<const std::string>;
+
 class SourceManager {
  public:
   /// Reads a text, without a byte order mark. Returns nullopt if it cannot be read or is not text (it holds a zero
@@ -30,9 +34,11 @@ class SourceManager {
                              std::string* why);
   /// Adds text that is in no file, under a name such as `<test>` or `<command line>`.
   FileId add(std::string name, std::string text);
+  FileId add(std::string name, SharedText text);
 
   /// From now on `load` gives these bytes where it is asked for exactly this path, whatever lies there.
-  void stand_in(const std::string& path, std::string bytes) { in_memory_[path] = std::move(bytes); }
+  void stand_in(const std::string& path, std::string bytes);
+  void stand_in(const std::string& path, SharedText bytes) { in_memory_[path] = std::move(bytes); }
   void withdraw(const std::string& path) { in_memory_.erase(path); }
   /// The bytes that stand in for a file, until they are withdrawn or replaced; nullopt where none do.
   std::optional<std::string_view> stand_in(const std::string& path) const;
@@ -41,6 +47,7 @@ class SourceManager {
   size_t count() const { return files_.size(); }
   std::string_view name(FileId file) const;
   std::string_view text(FileId file) const;
+  const SharedText& shared_text(FileId file) const;
   std::string_view text(const Span& span) const;
   LineColumn position(FileId file, uint32_t offset) const;
   /// The line that holds `offset`, without its end.
@@ -48,16 +55,16 @@ class SourceManager {
 
  private:
   using OpenFile = std::function<runtime::Result<runtime::Descriptor>()>;
-  runtime::Result<std::string> bytes_of(const std::string& path, const OpenFile& open) const;
+  runtime::Result<SharedText> bytes_of(const std::string& path, const OpenFile& open) const;
   std::optional<FileId> add_text_of(const std::string& path, const OpenFile& open, std::string* why);
 
   struct File {
     std::string name;
-    std::string text;
+    SharedText text;
   };
   const File& file(FileId id) const { return files_[static_cast<size_t>(id.index)]; }
   std::deque<File> files_;
-  std::map<std::string, std::string> in_memory_;  ///< by path
+  std::map<std::string, SharedText> in_memory_;  ///< by path
 };
 
 }  // namespace collage::support

@@ -11,8 +11,8 @@
 #include "compiler/measure/time_candidate.h"
 #include "compiler/place/build/build_problem.h"
 #include "compiler/sema/build_graph.h"
-#include "compiler/sema/constants.h"
 #include "compiler/sema/test_model.h"
+#include "runtime/core/random.h"
 #include "tests/accuracy/plain_f32.h"
 #include "tests/accuracy/widened.h"
 
@@ -95,7 +95,8 @@ runtime::Result<Truth> find_truth(const AccuracyCase& one, const ir::Graph& grap
   std::vector<Tensor> wide_inputs;
   for (ir::ValueId input : graph.inputs()) {
     const uint64_t seed = truth.inputs.size() + 7;
-    truth.inputs.push_back(sema::make_random(graph.value(input).type, seed, -one.range, one.range));
+    const ir::TensorType& type = graph.value(input).type;
+    truth.inputs.push_back(runtime::random_tensor(type.dtype, type.shape, seed, -one.range, one.range));
     wide_inputs.push_back(widened(truth.inputs.back()));
   }
   std::optional<ir::Graph> wide = widened(graph);

@@ -61,6 +61,8 @@ config.environment["COLLAGE_COSTS"] = "estimate"
 config.environment["COLLAGE_DISTURBED_COSTS"] = "keep"
 # Which of two plans is faster is not for other tests than the one that asks.
 config.environment["COLLAGE_RIVALS"] = "ignore"
+# Tests measure side by side, and do not wait for who else measures on this machine.
+config.environment["COLLAGE_MACHINE_LOCK"] = ""
 # A test without `-r` is about a compiler without rules.
 config.environment["COLLAGE_RULES"] = ""
 for variable in ("COLLAGE_BLESS", "COLLAGE_KILLS", "COLLAGE_KILLS_SEED", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):

@@ -43,7 +43,7 @@ bool is_self_contained(const ir::RuleSet& rules) {
 
 }  // namespace
 
-Document::Document(std::string uri, std::string text, const Buffers& buffers)
+Document::Document(std::string uri, support::SharedText text, const Buffers& buffers)
     : uri_(std::move(uri)), sources_(std::make_unique<support::SourceManager>()) {
   file_ = sources_->add(path_of(uri_), std::move(text));
   for (const auto& [path, open] : buffers) sources_->stand_in(path, open);

@@ -16,15 +16,16 @@
 namespace collage::rules_tool::lsp {
 
 /// Texts that an editor has open, by path without `.` and `..`.
-using Buffers = std::map<std::string, std::string>;
+using Buffers = std::map<std::string, support::SharedText>;
 
 class Document {
  public:
   /// What it includes is read from `buffers` where they have it, else from files.
-  Document(std::string uri, std::string text, const Buffers& buffers);
+  Document(std::string uri, support::SharedText text, const Buffers& buffers);
 
   const std::string& uri() const { return uri_; }
   std::string_view text() const { return sources_->text(file_); }
+  const support::SharedText& shared_text() const { return sources_->shared_text(file_); }
   support::FileId file() const { return file_; }
   const std::vector<Statement>& statements() const { return statements_; }
   /// Tokens without comments.

@@ -45,6 +45,7 @@ class ModelDocument {
   ModelDocument(const std::string& uri, std::string text);
 
   std::string_view text() const { return sources_->text(file_); }
+  const support::SharedText& shared_text() const { return sources_->shared_text(file_); }
   /// Without comments.
   const std::vector<ModelWord>& words() const { return words_; }
   /// The tokens that are no words of the text: its comments.

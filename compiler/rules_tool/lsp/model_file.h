@@ -12,7 +12,7 @@ class ModelFile : public OpenFile {
   /// `before`: the same file as it was before the last change, or null.
   ModelFile(const std::string& uri, std::string text, const ModelFile* before);
 
-  std::string_view text() const override { return document_.text(); }
+  const support::SharedText& shared_text() const override { return document_.shared_text(); }
   const Json& diagnostics() const override { return document_.diagnostics(); }
 
   Json hover(uint32_t offset) const override;

@@ -12,6 +12,7 @@
 #include "compiler/rules_tool/lsp/edit.h"
 #include "compiler/rules_tool/lsp/positions.h"
 #include "compiler/rules_tool/lsp/semantic_tokens.h"
+#include "compiler/support/source_manager.h"
 
 namespace collage::rules_tool::lsp {
 
@@ -23,7 +24,8 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   const std::string& uri() const { return uri_; }
-  virtual std::string_view text() const = 0;
+  virtual const support::SharedText& shared_text() const = 0;
+  std::string_view text() const { return *shared_text(); }
 
   /// Errors, found at once.
   virtual const Json& diagnostics() const = 0;

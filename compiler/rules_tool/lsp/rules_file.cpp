@@ -81,7 +81,7 @@ std::optional<TokenType> lexical_type(syntax::RulesToken::Kind kind, std::string
 
 }  // namespace
 
-RulesFile::RulesFile(const std::string& uri, std::string text, const Buffers& buffers)
+RulesFile::RulesFile(const std::string& uri, support::SharedText text, const Buffers& buffers)
     : OpenFile(uri),
       document_(uri, std::move(text), buffers),
       diagnostics_(document_.diagnostics(Document::Depth::Errors, &is_right_)) {}
@@ -172,7 +172,7 @@ std::optional<Json> RulesFile::run_tests(const Json& which) const {
   return lsp::run_tests(document_, which);
 }
 
-Json slow_diagnostics(const std::string& uri, std::string text, const Buffers& buffers) {
+Json slow_diagnostics(const std::string& uri, support::SharedText text, const Buffers& buffers) {
   return Document(uri, std::move(text), buffers).diagnostics(Document::Depth::Warnings);
 }
 

@@ -10,9 +10,9 @@ namespace collage::rules_tool::lsp {
 class RulesFile : public OpenFile {
  public:
   /// `buffers`: what other files that are open say.
-  RulesFile(const std::string& uri, std::string text, const Buffers& buffers);
+  RulesFile(const std::string& uri, support::SharedText text, const Buffers& buffers);
 
-  std::string_view text() const override { return document_.text(); }
+  const support::SharedText& shared_text() const override { return document_.shared_text(); }
   const Json& diagnostics() const override { return diagnostics_; }
   bool has_slow_check() const override { return is_right_; }
   bool depends_on(const std::string& path) const override;
@@ -39,6 +39,6 @@ class RulesFile : public OpenFile {
 };
 
 /// Errors and warnings of a text; may take seconds. Shares nothing with open files.
-Json slow_diagnostics(const std::string& uri, std::string text, const Buffers& buffers);
+Json slow_diagnostics(const std::string& uri, support::SharedText text, const Buffers& buffers);
 
 }  // namespace collage::rules_tool::lsp

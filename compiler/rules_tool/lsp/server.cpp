@@ -226,7 +226,8 @@ void Server::open(const Json& item, std::string text) {
   if (is_of_models) {
     show(uri, version, std::make_unique<ModelFile>(uri, std::move(text), before));
   } else {
-    show(uri, version, std::make_unique<RulesFile>(uri, std::move(text), buffers()));
+    show(uri, version,
+         std::make_unique<RulesFile>(uri, std::make_shared<const std::string>(std::move(text)), buffers()));
     show_dependents(uri);
   }
 }
@@ -242,7 +243,7 @@ void Server::show(const std::string& uri, const Json& version, std::unique_ptr<O
   background_.cancel(uri);
   publish(uri, serial, file.diagnostics());
   if (!file.has_slow_check()) return;
-  background_.start(uri, [this, uri, serial, text = std::string(file.text()), others = buffers()] {
+  background_.start(uri, [this, uri, serial, text = file.shared_text(), others = buffers()] {
     try {
       Json found = slow_diagnostics(uri, text, others);
       if (!found.empty()) publish(uri, serial, std::move(found));
@@ -264,14 +265,14 @@ void Server::show_dependents(const std::string& uri) {
       const std::lock_guard lock(published_mutex_);
       version = published_.at(other).version;
     }
-    show(other, version, std::make_unique<RulesFile>(other, std::string(file_of(other).text()), buffers()));
+    show(other, version, std::make_unique<RulesFile>(other, file_of(other).shared_text(), buffers()));
   }
 }
 
 Buffers Server::buffers() const {
   Buffers open;
   for (const auto& [uri, file] : files_) {
-    if (dynamic_cast<const RulesFile*>(file.get()) != nullptr) open[buffer_path(uri)] = std::string(file->text());
+    if (dynamic_cast<const RulesFile*>(file.get()) != nullptr) open[buffer_path(uri)] = file->shared_text();
   }
   return open;
 }

@@ -2,7 +2,7 @@
 """Checks a trace: check_trace.py TRACE.json. Prints what it has, or what is wrong with it (exit 1).
 
 On each track slices follow each other; a step starts when all that it waits for are done; arrows have both ends, inside slices;
-memory is never negative.
+memory is never negative. The trace of a run has predicted and actual times, that of a simulation only the former.
 """
 import collections
 import json
@@ -39,7 +39,8 @@ def check(events):
         after = [s for s in slices[end["pid"], end["tid"]] if abs(s[0] - end["ts"]) <= ROUNDING]
         assert before and after, f"arrow {arrow} hits no slice"
         assert any(b[1] <= a[0] + ROUNDING for b in before for a in after), f"arrow {arrow} goes back in time"
-    assert sorted(processes.values()) == ["actual", "predicted"], processes
+    assert sorted(processes.values()) in (["actual", "predicted"], ["predicted"]), processes
+    assert {process for process, _ in slices} == processes.keys(), "times of a process that is not named"
     assert len({tuple(sorted(of)) for of in steps.values()}) == 1, "predicted and actual have other steps"
     return f"{len(next(iter(steps.values())))} steps, {len({t for _, t in slices})} tracks used, {len(starts)} arrows"
 
