@@ -9,8 +9,8 @@
 namespace collage::runtime {
 namespace {
 
-// A ticket is a message of rank 0 on the channel for tickets: what the others do next on the channel that goes with it.
-constexpr uint64_t kRunTicket = 1;
+// A ticket is a message of rank 0 on the channel for tickets: what the others do next on the channel that goes with it. That
+// of a run is its number, which counts from 1 over all channels.
 constexpr uint64_t kEndTicket = 0;
 
 int ticket_channel(int channel) {
@@ -36,23 +36,30 @@ static_assert(kCollectiveChannel + 2 + 2 * kMostChannels <= kChannels);
 /// With each run on rank 0 the other ranks run their parts.
 class ClusterProgram::Tickets : public Companion {
  public:
-  Tickets(std::shared_ptr<Transport> transport, int channel) : transport_(std::move(transport)), channel_(channel) {}
+  Tickets(ClusterProgram& program, Lane& lane) : program_(program), lane_(lane) {}
 
-  void begin() override { sent_ = send_tickets(*transport_, channel_, kRunTicket); }
+  /// Runs are in the lines of arenas here in the order of their numbers.
+  void begin() override {
+    std::lock_guard lock(program_.mutex_);
+    lane_.executor->announce_run();
+    ticket_ = ++program_.begun_;
+    sent_ = send_tickets(*program_.transport_, lane_.channel, ticket_);
+  }
 
   /// What every rank says is the reason of the first failure, not that this rank waited for it.
   Status end(Status status) override {
-    if (!status) transport_->abort(status.message());
+    if (!status) program_.transport_->abort(status.message());
     for (const TransferRef& ticket : sent_) {
       if (Status given = ticket->wait(); !given) status = given;
     }
-    const Status failure = transport_->failure();
+    const Status failure = program_.transport_->failure();
     return failure ? status : failure;
   }
 
  private:
-  std::shared_ptr<Transport> transport_;
-  int channel_;
+  ClusterProgram& program_;
+  Lane& lane_;
+  uint64_t ticket_ = kEndTicket;  ///< stays until it is sent
   std::vector<TransferRef> sent_;
 };
 
@@ -100,12 +107,13 @@ Status ClusterProgram::load(Plan plan, std::shared_ptr<const Code> code) {
     for (RemoteDevice* remote : remotes_) remote->use_channel(value_channel(channel));
     // A lost device is final: the other hosts do not know what would take over.
     auto recovery = std::make_shared<Recovery>(program_, nullptr);
-    Result<std::unique_ptr<RecoveringExecution>> execution = RecoveringExecution::create(std::move(recovery));
+    Result<std::unique_ptr<RecoveringExecution>> execution =
+        RecoveringExecution::create(std::move(recovery), options_.channels > 1 ? ArenaUse::InTurn : ArenaUse::Own);
     if (!execution) return execution.status();
     auto lane = std::make_unique<Lane>();
     lane->channel = channel;
     lane->executor = std::make_unique<Executor>(std::move(*execution));
-    if (transport_->rank() == 0) lane->executor->accompany(std::make_shared<Tickets>(transport_, channel));
+    if (transport_->rank() == 0) lane->executor->accompany(std::make_shared<Tickets>(*this, *lane));
     lanes_.push_back(std::move(lane));
   }
   return Status::ok();
@@ -193,12 +201,39 @@ void ClusterProgram::follow(Lane& lane) {
     std::array<uint64_t, 1> ticket{};
     const TransferRef transfer =
         transport_->receive(0, ticket_channel(lane.channel), std::as_writable_bytes(std::span(ticket)));
-    if (!transfer->wait() || ticket[0] == kEndTicket) return;
+    const bool is_given = static_cast<bool>(transfer->wait());
+    if (is_given && ticket[0] == kEndTicket) return;
+    if (!is_given || !announce(lane, ticket[0])) return break_off();
     Answer outputs = lane.executor->run({});
-    if (!outputs) return transport_->abort(outputs.message());
+    if (!outputs) {
+      transport_->abort(outputs.message());
+      return break_off();
+    }
     std::lock_guard lock(mutex_);
     ++answered_;
   }
+}
+
+/// The run is in the lines of arenas where its number says, as on rank 0: behind all that have smaller ones. False: these
+/// do not come.
+bool ClusterProgram::announce(Lane& lane, uint64_t number) {
+  const bool is_in_order = program_->arenas().are_shared();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return is_broken_ || !is_in_order || begun_ + 1 == number; });
+  if (is_broken_) return false;
+  lane.executor->announce_run();
+  ++begun_;
+  lock.unlock();
+  changed_.notify_all();
+  return true;
+}
+
+void ClusterProgram::break_off() {
+  {
+    std::lock_guard lock(mutex_);
+    is_broken_ = true;
+  }
+  changed_.notify_all();
 }
 
 }  // namespace collage::runtime

@@ -7,8 +7,12 @@
 // Each channel has an execution of its own in a thread of its own: up to R requests are in flight, and those of one
 // channel follow each other. On each host one step of the host runs at a time, with all threads, for the request that came
 // first (exec/host_turns.h): as a stage of a pipeline it passes on what it began. What is sent for a request is sent on its
-// channel, so that requests never meet (remote_device.h says why nothing waits in a circle). Inputs and outputs are those of
+// channel, so that requests never meet (remote_device.h says why there is no deadlock). Inputs and outputs are those of
 // rank 0.
+//
+// Where a memory has no room for R arenas, requests use them in turn (exec/arenas.h), on all ranks in the order in which rank 0
+// began them: a ticket has the number of its request, and a rank whose memories are short begins no request before those
+// with smaller numbers.
 //
 // A failure of one part is the failure of all: every rank's functions return with its reason.
 #pragma once
@@ -89,6 +93,8 @@ class ClusterProgram {
   Status start_threads();
   void answer_requests(Lane& lane);
   void follow(Lane& lane);
+  bool announce(Lane& lane, uint64_t number);
+  void break_off();
 
   std::shared_ptr<Transport> transport_;
   ClusterOptions options_;
@@ -98,6 +104,8 @@ class ClusterProgram {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool is_ended_ = false;
+  bool is_broken_ = false;  ///< a channel of this rank goes no further
+  uint64_t begun_ = 0;      ///< requests
   size_t submitted_ = 0, answered_ = 0;
 };
 

@@ -16,18 +16,14 @@ int64_t steady_ns() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::string name_of_rank(int rank) {
-  return "rank " + std::to_string(rank);
-}
-
 Status send_now(Transport& transport, int peer, std::span<const std::byte> bytes, TimeLimit limit = kCollectiveLimit) {
   const TransferRef transfer = transport.send(peer, kCollectiveChannel, bytes);
-  return transport.finish(*transfer, limit, name_of_rank(peer));
+  return transport.finish(*transfer, limit, rank_text(peer));
 }
 
 Status receive_now(Transport& transport, int peer, std::span<std::byte> bytes, TimeLimit limit = kCollectiveLimit) {
   const TransferRef transfer = transport.receive(peer, kCollectiveChannel, bytes);
-  return transport.finish(*transfer, limit, name_of_rank(peer));
+  return transport.finish(*transfer, limit, rank_text(peer));
 }
 
 Status send_text(Transport& transport, int peer, const std::string& text, TimeLimit limit) {
@@ -40,7 +36,7 @@ Result<std::string> receive_text(Transport& transport, int peer, TimeLimit limit
   std::array<uint64_t, 1> length{};
   if (Status status = receive_now(transport, peer, std::as_writable_bytes(std::span(length)), limit); !status)
     return status;
-  if (length[0] > kLongestText) return Status::error(name_of_rank(peer) + " sends a text that is too long");
+  if (length[0] > kLongestText) return Status::error(rank_text(peer) + " sends a text that is too long");
   std::string text(length[0], '\0');
   if (text.empty()) return text;
   if (Status status = receive_now(transport, peer, std::as_writable_bytes(std::span(text)), limit); !status)

@@ -14,7 +14,7 @@ namespace {
 
 /// Values of all runs: these follow each other.
 constexpr int kValueChannel = kCollectiveChannel + 1;
-/// A part computes as long as it takes; what fails tells the others.
+/// A part computes as long as it takes; one that fails aborts the others.
 constexpr TimeLimit kNoTimeLimit{0};
 
 using Transports = std::vector<std::shared_ptr<Transport>>;
@@ -83,6 +83,14 @@ class LocalEnsemble : public Ensemble {
 
  private:
   Result<Member> load() const {
+    try {
+      return load_parts();
+    } catch (const std::exception& exception) {  // no memory for the plans
+      return Status::error(exception.what());
+    }
+  }
+
+  Result<Member> load_parts() const {
     const Transports transports = transports_of(parts_);
     const HostPart& part = parts_.front();
     Result<std::shared_ptr<const Program>> program =

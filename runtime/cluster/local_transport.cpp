@@ -124,10 +124,6 @@ class LocalTransport : public Transport {
 
 }  // namespace
 
-std::string rank_text(int rank) {
-  return "rank " + std::to_string(rank);
-}
-
 std::vector<std::shared_ptr<Transport>> make_local_transports(int size, std::string (*name_of)(int)) {
   const auto hub = std::make_shared<LocalHub>(size, name_of);
   std::vector<std::shared_ptr<Transport>> transports;

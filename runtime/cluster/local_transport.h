@@ -12,9 +12,6 @@
 
 namespace collage::runtime {
 
-/// `rank 1`
-std::string rank_text(int rank);
-
 /// One for each rank, in their order. Each lives as long as anyone needs it. `name_of`: what failures call a rank.
 std::vector<std::shared_ptr<Transport>> make_local_transports(int size, std::string (*name_of)(int) = rank_text);
 

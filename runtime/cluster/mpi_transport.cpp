@@ -318,7 +318,7 @@ class MpiTransport::Loop {
       for (int peer = 0; peer < size_; ++peer) {
         const double silent = seconds_between(heard_[static_cast<size_t>(peer)], now);
         if (!hears(peer) || silent <= options_.silence.count()) continue;
-        fail("rank " + std::to_string(peer) + " has not answered for " + std::to_string(static_cast<int>(silent)) +
+        fail(rank_text(peer) + " has not answered for " + std::to_string(static_cast<int>(silent)) +
                  " s: it was stopped, killed or cut off",
              true);
         break;
@@ -346,7 +346,7 @@ class MpiTransport::Loop {
   }
 
   std::string describe_rank() const {
-    return "rank " + std::to_string(rank_) + " on " + machine_name() + ": ";
+    return rank_text(rank_) + " on " + machine_name() + ": ";
   }
 
   void end_after_failure() {
@@ -506,7 +506,7 @@ TransferRef MpiTransport::receive(int peer, int channel, std::span<std::byte> by
 }
 
 void MpiTransport::abort(const std::string& reason) {
-  loop_->fail("rank " + std::to_string(rank()) + " on " + machine_name() + ": " + reason, true);
+  loop_->fail(rank_text(rank()) + " on " + machine_name() + ": " + reason, true);
 }
 
 Status MpiTransport::failure() const {

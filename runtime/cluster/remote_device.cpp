@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cluster/remote_device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -33,7 +34,16 @@ class RemoteDevice::Queue : public DeviceQueue {
   }
   Status launch(std::span<const DeviceOp>, Duration) override { return refuse("it computes elsewhere"); }
 
-  Status wait(const EventRef& event) override { return queue_->wait(event); }
+  /// After a failure there, the other host is told at once that nothing will come: this host may itself wait for what that one
+  /// would have sent in return.
+  Status wait(const EventRef& event) override {
+    const Status status = queue_->issue([this, event](CommandQueue::Turn& turn) -> Result<Duration> {
+      if (Status failure = event->wait(); !failure) device_.transport_->abort(failure.message());
+      turn.end = std::max(turn.start, event->reached_at());
+      return Duration();
+    });
+    return status ? queue_->wait(event) : status;
+  }
   EventRef record() override { return queue_->record(); }
   Status synchronize() override { return record()->wait(); }
   void reset() override { queue_->reset(); }

@@ -15,7 +15,9 @@
 // queue of j, in the same order, so that messages in order pair halves rightly. Take the first step of the list that is
 // not done. Everything before it is done, in all parts; so it can run, or both of its halves can be given to the
 // transport, which then ends them. So there is no first step that is never done. Other requests are on other channels,
-// with queues and memory of their own, and the requests of one channel follow each other in the same order everywhere.
+// with queues of their own, and the requests of one channel follow each other in the same order everywhere. Where requests
+// use arenas in turn (exec/arenas.h), they do so in one order on all hosts (cluster_program.h): take the first request of this
+// order that is not done on all of them. It waits for no arena, and what was said of its steps holds.
 #pragma once
 
 #include <atomic>

@@ -3,6 +3,10 @@
 
 namespace collage::runtime {
 
+std::string rank_text(int rank) {
+  return "rank " + std::to_string(rank);
+}
+
 Status Transport::finish(const Transfer& transfer, TimeLimit limit, const std::string& what) {
   if (limit > TimeLimit::zero() && !transfer.wait_for(limit)) {
     abort("waited " + seconds_text(limit) + " for " + what);

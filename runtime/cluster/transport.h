@@ -8,7 +8,7 @@
 // channels do not wait for each other. Bytes go from where they lie to where they are to lie, without a copy in between.
 // A send may be done only when its receive has been posted.
 //
-// The first failure is the failure of all: it is told to every rank, and from then on all transfers of all ranks, those
+// The first failure is the failure of all: every rank gets it, and from then on all transfers of all ranks, those
 // under way included, end with it. A rank that is killed, stopped or cut off is such a failure as soon as it is noticed.
 #pragma once
 
@@ -21,6 +21,9 @@
 #include "runtime/core/status.h"
 
 namespace collage::runtime {
+
+/// `rank 1`
+std::string rank_text(int rank);
 
 /// Functions may be called by several threads at once; those who post on one channel to one peer agree on their order.
 class Transport {

@@ -153,8 +153,17 @@ class StreamIssuer {
  private:
   struct Room {
     int inputs = 1;
+    int in_turn = 0;
     int last_stage = 0;
     std::vector<int> leaving;  ///< tasks after which nothing of the input is there
+
+    /// The input that had the same place before; negative: none.
+    int before(int input) const {
+      const int number = in_turn > 0 ? input % in_turn : inputs;
+      if (number >= inputs) return input - inputs;
+      const int last = number + (in_turn - 1 - number) / inputs * inputs;  // of those before
+      return input - number - in_turn + last;
+    }
   };
 
   void add_room(const StreamRoom& given) {
@@ -162,6 +171,7 @@ class StreamIssuer {
     for (int t : given.tasks) is_in[at(t)] = true;
     Room room;
     room.inputs = std::max(given.inputs, 1);
+    room.in_turn = given.in_turn;
     for (int t : given.tasks) {
       bool is_first = true;
       for (int before : tasks_[at(t)].after) {
@@ -185,7 +195,8 @@ class StreamIssuer {
     for (int t : of_stage_[at(stage)]) {
       for (int r : entered_[at(t)]) {
         const Room& room = rooms_[at(r)];
-        if (input >= room.inputs && next_stage_[at(input - room.inputs)] <= room.last_stage) return;
+        const int before = room.before(input);
+        if (before >= 0 && next_stage_[at(before)] <= room.last_stage) return;
       }
     }
     for (int t : of_stage_[at(stage)]) issue(t, input);
@@ -201,8 +212,9 @@ class StreamIssuer {
     }
     for (int r : entered_[at(t)]) {
       const Room& room = rooms_[at(r)];
-      if (input < room.inputs) continue;
-      for (int before : room.leaving) wait_for(input - room.inputs, before);
+      const int other = room.before(input);
+      if (other < 0) continue;
+      for (int before : room.leaving) wait_for(other, before);
     }
     placed_[at(input)][at(t)] = static_cast<int>(timeline_.slots().size());
     timeline_.add(task);

@@ -14,20 +14,30 @@ bool is_aligned(const std::byte* address) {
   return reinterpret_cast<uintptr_t>(address) % kTensorAlignment == 0;
 }
 
+/// However a run ends, it leaves the arenas.
+struct EndOfTurns {
+  ArenaTurns& turns;
+
+  explicit EndOfTurns(ArenaTurns& all) : turns(all) {}
+  ~EndOfTurns() { turns.end(); }
+  EndOfTurns(const EndOfTurns&) = delete;
+  EndOfTurns& operator=(const EndOfTurns&) = delete;
+};
+
 }  // namespace
 
-Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Program> program) {
+Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Program> program, ArenaUse use) {
   try {
     std::unique_ptr<Execution> execution(new Execution(std::move(program)));
-    if (Status status = execution->prepare(); !status) return status;
+    if (Status status = execution->prepare(use); !status) return status;
     return execution;
   } catch (const std::exception& exception) {  // an arena that this machine has no memory for
     return Status::error(std::string("the plan cannot be loaded: ") + exception.what());
   }
 }
 
-Status Execution::prepare() {
-  if (Status status = memory_.allocate(); !status) return status;
+Status Execution::prepare(ArenaUse use) {
+  if (Status status = memory_.allocate(use); !status) return status;
   const auto scratch_bytes = static_cast<int64_t>(program_->scratch_bytes());
   for (int t = 0; scratch_bytes > 0 && t < program_->threads(); ++t)
     scratch_.emplace_back(DType::U8, Shape{scratch_bytes});
@@ -36,7 +46,7 @@ Status Execution::prepare() {
   steps_ = std::move(*steps);
   for (const PlanPort& port : program_->plan().inputs) inputs_.push_back(make_port(port));
   for (const PlanPort& port : program_->plan().outputs) outputs_.push_back(make_port(port));
-  runner_.emplace(*program_, steps_);
+  runner_.emplace(*program_, steps_, memory_.turns());
   return runner_->open();
 }
 
@@ -58,6 +68,7 @@ bool Execution::move(Port& port, std::byte* address) {
 }
 
 Status Execution::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+  const EndOfTurns end(memory_.turns());
   if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
     return Status::error("the model has " + std::to_string(inputs_.size()) + " inputs and " +
                          std::to_string(outputs_.size()) + " outputs");
@@ -66,10 +77,10 @@ Status Execution::run(std::span<const std::byte* const> inputs, std::span<std::b
   ThreadScope scope(program_->threads());  // reference kernels have as many threads as OpenMP says
   Status status = Status::ok();
   for (int restarts = 0;; ++restarts) {
-    if (status = bind_ports(inputs, outputs); !status) return status;
-    if (status = runner_->run(observer_); status) break;
+    if (status = run_once(inputs, outputs); status) break;
     if (!can_restart(restarts)) return status;
     ++restarts_;
+    memory_.turns().end();
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const KeptValue* kept = kept_at(i, false);
@@ -80,6 +91,14 @@ Status Execution::run(std::span<const std::byte* const> inputs, std::span<std::b
   }
   for (const auto& kept : kept_) kept->advance();
   return Status::ok();
+}
+
+Status Execution::run_once(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+  ArenaTurns& turns = memory_.turns();
+  turns.begin();
+  if (turns.has(0) && inputs.size() + outputs.size() > 0) turns.enter(0);
+  if (Status status = bind_ports(inputs, outputs); !status) return status;
+  return runner_->run(observer_);
 }
 
 /// Says where the ports lie in the next run, and copies inputs where they have to be copied.
@@ -166,6 +185,7 @@ Status Execution::check_inputs(const std::vector<Tensor>& inputs) const {
 }
 
 Result<std::vector<Tensor>> Execution::run(const std::vector<Tensor>& inputs) {
+  const EndOfTurns end(memory_.turns());
   if (Status status = check_inputs(inputs); !status) return status;
   try {
     std::vector<const std::byte*> from;

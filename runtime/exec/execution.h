@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Program: memory of its own, addresses, queues, a timeline. Any number of executions of one program run at
-// once, each in one thread at a time.
+// Runs a Program: memory, addresses, queues, a timeline. Any number of executions of one program run at once, each in one
+// thread at a time; where memory is short they use arenas in turn (arenas.h).
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ namespace collage::runtime {
 
 class Execution {
  public:
-  static Result<std::unique_ptr<Execution>> create(std::shared_ptr<const Program> program);
+  static Result<std::unique_ptr<Execution>> create(std::shared_ptr<const Program> program,
+                                                   ArenaUse use = ArenaUse::Own);
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
@@ -30,6 +31,9 @@ class Execution {
   /// The same with tensors: inputs of the dtypes and shapes that the plan says, in its order. Elements of kept outputs
   /// are not set.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
+
+  /// The next run has its turn at arenas before those that begin from now on (arenas.h).
+  void announce_run() { memory_.turns().begin(); }
 
   /// Whether the inputs are those of the model, by number, dtype and shape.
   Status check_inputs(const std::vector<Tensor>& inputs) const;
@@ -51,7 +55,8 @@ class Execution {
   /// what prepares their caches for one. Other threads would compete with them for the processors.
   Status on_threads(RangeFunction body, void* context) { return runner_->on_threads(body, context); }
   /// Current contents of a buffer as a plain row-major host tensor, copied out of a device if needed. For --check.
-  /// Where a port lies in memory of the caller, that memory must still be there.
+  /// Where a port lies in memory of the caller, that memory must still be there. Where arenas are used in turn, others may
+  /// have written to them since the run, but not while it was observed.
   Result<Tensor> read(BufferId buffer) const;
   Duration device_time() const { return runner_->device_time(); }
   const Timeline& timeline() const { return runner_->timeline(); }
@@ -71,10 +76,11 @@ class Execution {
   };
 
   explicit Execution(std::shared_ptr<const Program> program) : program_(std::move(program)), memory_(*program_) {}
-  Status prepare();
+  Status prepare(ArenaUse use);
   Port make_port(const PlanPort& port);
   /// Returns whether the port lies at `address` now.
   bool move(Port& port, std::byte* address);
+  Status run_once(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
   Status bind_ports(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
   KeptValue* kept_at(size_t port, bool is_input) const;
   bool can_restart(int restarts) const;

@@ -6,27 +6,23 @@
 namespace collage::runtime {
 
 ExecutionMemory::~ExecutionMemory() {
-  for (size_t s = 0; s < has_arena_.size(); ++s) {
-    if (has_arena_[s]) (void)program_.device_of_space(static_cast<int>(s))->free(arenas_[s]);
+  turns_.end();  // of a run that was announced and does not come
+  for (size_t s = 0; s < arenas_.size(); ++s) {
+    if (arenas_[s] != nullptr) program_.arenas().give_back(static_cast<int>(s), arenas_[s]);
   }
 }
 
-Status ExecutionMemory::allocate() {
+Status ExecutionMemory::allocate(ArenaUse use) {
   const std::vector<MemorySpace>& spaces = program_.plan().spaces;
-  host_ = Tensor(DType::U8, {static_cast<int64_t>(spaces[0].arena_bytes)});
   moved_.assign(program_.plan().buffers.size(), nullptr);
-  arenas_.assign(spaces.size(), 0);
-  has_arena_.assign(spaces.size(), false);
-  for (size_t s = 1; s < spaces.size(); ++s) {
-    if (spaces[s].arena_bytes == 0) continue;  // its capacity was counted without it
-    Device& device = *program_.device_of_space(static_cast<int>(s));
-    Result<DeviceAddress> address = device.allocate(spaces[s].arena_bytes);
-    for (int r = 0; r < program_.retries() && !address && !device.is_lost(); ++r) {
-      address = device.allocate(spaces[s].arena_bytes);
-    }
-    if (!address) return Status::error("`" + spaces[s].name + "`: " + address.message());
-    arenas_[s] = *address;
-    has_arena_[s] = true;
+  arenas_.assign(spaces.size(), nullptr);
+  for (size_t s = 0; s < spaces.size(); ++s) {
+    const auto space = static_cast<int>(s);
+    if (s > 0 && spaces[s].arena_bytes == 0) continue;  // its capacity was counted without it
+    Result<Arena*> arena = program_.arenas().take(space, use);
+    if (!arena) return arena.status();
+    arenas_[s] = *arena;
+    turns_.add(space, **arena);
   }
   return Status::ok();
 }
@@ -35,7 +31,7 @@ std::byte* ExecutionMemory::host_address(BufferId id) const {
   if (id < 0) return nullptr;
   if (std::byte* moved = moved_[static_cast<size_t>(id)]; moved != nullptr) return moved;
   const Buffer& at = buffer(id);
-  return (at.is_constant ? const_cast<std::byte*>(program_.host_constants()) : host_.data()) + at.offset;
+  return (at.is_constant ? const_cast<std::byte*>(program_.host_constants()) : arenas_[0]->host.data()) + at.offset;
 }
 
 TensorView ExecutionMemory::host_view(BufferId id) const {
@@ -46,9 +42,9 @@ TensorView ExecutionMemory::host_view(BufferId id) const {
 DeviceTensor ExecutionMemory::device_tensor(BufferId id) const {
   if (id < 0) return {.address = 0, .tensor = {}, .is_absent = true};
   const Buffer& at = buffer(id);
-  const DeviceAddress region =
-      at.is_constant ? program_.constants_of_space(at.space) : arenas_[static_cast<size_t>(at.space)];
-  return {region + at.offset, at.tensor};
+  const Arena* arena = arenas_[static_cast<size_t>(at.space)];
+  const DeviceAddress in_arena = arena == nullptr ? 0 : arena->address;
+  return {(at.is_constant ? program_.constants_of_space(at.space) : in_arena) + at.offset, at.tensor};
 }
 
 Result<Tensor> ExecutionMemory::read(BufferId id) const {

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one execution: an arena on the host and one on each device, beside the constants of its program. Inputs
-// and outputs may lie in memory of the caller for a run.
+// The memory of one execution: an arena on the host and one on each device, its own or one that it uses in turn with others
+// (arenas.h), beside the constants of its program. Inputs and outputs may lie in memory of the caller for a run.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "runtime/exec/arenas.h"
 #include "runtime/exec/program.h"
 
 namespace collage::runtime {
 
 class ExecutionMemory {
  public:
-  explicit ExecutionMemory(const Program& program) : program_(program) {}
-  /// Gives the arenas on devices back.
+  explicit ExecutionMemory(const Program& program) : program_(program), turns_(program.arenas()) {}
+  /// Gives the arenas back.
   ~ExecutionMemory();
   ExecutionMemory(const ExecutionMemory&) = delete;
   ExecutionMemory& operator=(const ExecutionMemory&) = delete;
 
-  Status allocate();
+  Status allocate(ArenaUse use);
+  ArenaTurns& turns() { return turns_; }
 
   /// Null for -1. Constants are not to be written.
   std::byte* host_address(BufferId id) const;
@@ -36,10 +38,9 @@ class ExecutionMemory {
   const Buffer& buffer(BufferId id) const { return program_.plan().buffers[static_cast<size_t>(id)]; }
 
   const Program& program_;
-  Tensor host_;
-  std::vector<DeviceAddress> arenas_;  ///< by space
-  std::vector<bool> has_arena_;        ///< by space, of devices
-  std::vector<std::byte*> moved_;      ///< by buffer; null: in its region
+  std::vector<Arena*> arenas_;     ///< by space; null: nothing lies in one
+  std::vector<std::byte*> moved_;  ///< by buffer; null: in its region
+  ArenaTurns turns_;
 };
 
 }  // namespace collage::runtime

@@ -21,6 +21,7 @@ class Executor {
   explicit Executor(std::unique_ptr<RecoveringExecution> execution) : execution_(std::move(execution)) {}
 
   // As Execution has them.
+  void announce_run() { execution_->current().announce_run(); }
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
   void observe(StepRunner::Observer observer) { execution_->observe(std::move(observer)); }
   Status on_threads(RangeFunction body, void* context) { return execution_->current().on_threads(body, context); }

@@ -5,7 +5,7 @@
 //
 //     runs 4 and 5 have a step each, run 6 is in one   =>   6 ends its step, then 4, then 5
 //
-// A step waits for nothing while it has its turn, so turns never wait for each other in a circle.
+// A step waits for nothing while it has its turn, so turns cannot deadlock.
 #pragma once
 
 #include <condition_variable>

@@ -38,6 +38,7 @@ Status Program::load() {
   constants_ = plan_.host_constants;
   if (Status status = make_devices(); !status) return status;
   if (Status status = load_device_constants(); !status) return status;
+  arenas_ = std::make_unique<Arenas>(*this);
   plan_.constants.clear();  // they are resident now
   plan_.known_runs.clear();
   if (Status status = prepare_steps(); !status) return status;

@@ -14,6 +14,7 @@
 #include "runtime/core/status.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/faults/fault_injector.h"
+#include "runtime/exec/arenas.h"
 #include "runtime/exec/code.h"
 #include "runtime/exec/host_turns.h"
 #include "runtime/exec/library_kernels.h"
@@ -66,6 +67,8 @@ class Program {
   Device* device_of_space(int space) const;
   Device& device(int index) const { return *devices_[static_cast<size_t>(index)]; }
   size_t device_count() const { return devices_.size(); }
+  /// Of its executions.
+  Arenas& arenas() const { return *arenas_; }
   const std::byte* host_constants() const { return constants_.first.get(); }
   /// Where the constants of a device begin.
   DeviceAddress constants_of_space(int space) const { return constant_addresses_[static_cast<size_t>(space)]; }
@@ -103,7 +106,8 @@ class Program {
   std::vector<int> device_of_space_;               ///< -1: the host
   std::vector<DeviceAddress> constant_addresses_;  ///< by space
   std::vector<bool> has_constants_;                ///< by space, of devices
-  std::vector<std::vector<Prepared>> steps_;       ///< by step and call
+  std::unique_ptr<Arenas> arenas_;
+  std::vector<std::vector<Prepared>> steps_;  ///< by step and call
   StepGraph graph_;
   std::vector<Task> tasks_;
   std::vector<bool> is_simulated_;

@@ -131,8 +131,9 @@ Status Recovery::take_over(const Plan& before, std::vector<std::string> lost, st
   }
 }
 
-Result<std::unique_ptr<RecoveringExecution>> RecoveringExecution::create(std::shared_ptr<Recovery> recovery) {
-  std::unique_ptr<RecoveringExecution> made(new RecoveringExecution(std::move(recovery)));
+Result<std::unique_ptr<RecoveringExecution>> RecoveringExecution::create(std::shared_ptr<Recovery> recovery,
+                                                                         ArenaUse use) {
+  std::unique_ptr<RecoveringExecution> made(new RecoveringExecution(std::move(recovery), use));
   if (Status status = made->prepare(made->recovery_->program()); !status) return status;
   return made;
 }
@@ -160,7 +161,7 @@ Status RecoveringExecution::join_ensemble() {
 Status RecoveringExecution::prepare(std::shared_ptr<const Program> program) {
   if (recovery_->ensemble() != nullptr) return join_ensemble();
   while (true) {
-    Result<std::unique_ptr<Execution>> execution = Execution::create(program);
+    Result<std::unique_ptr<Execution>> execution = Execution::create(program, use_);
     const Status status = execution ? take(std::move(*execution)) : execution.status();
     if (status) return status;
     if (program->lost_devices().empty()) return status;

@@ -99,7 +99,8 @@ class Recovery {
 class RecoveringExecution {
  public:
   /// Where a device is lost while its memory is prepared, the replacement is prepared.
-  static Result<std::unique_ptr<RecoveringExecution>> create(std::shared_ptr<Recovery> recovery);
+  static Result<std::unique_ptr<RecoveringExecution>> create(std::shared_ptr<Recovery> recovery,
+                                                             ArenaUse use = ArenaUse::Own);
 
   // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, or there are
   // parts of other hosts, a run fails, and the next one starts from the caller's inputs.
@@ -120,7 +121,7 @@ class RecoveringExecution {
   Duration device_time() const;
 
  private:
-  explicit RecoveringExecution(std::shared_ptr<Recovery> recovery) : recovery_(std::move(recovery)) {}
+  RecoveringExecution(std::shared_ptr<Recovery> recovery, ArenaUse use) : recovery_(std::move(recovery)), use_(use) {}
   Status prepare(std::shared_ptr<const Program> program);
   Status join_ensemble();
   Status take(std::unique_ptr<Execution> execution);
@@ -132,6 +133,7 @@ class RecoveringExecution {
   Status recover(const Status& failure);
 
   std::shared_ptr<Recovery> recovery_;
+  ArenaUse use_;
   std::shared_ptr<Companion> others_;  ///< of a member of an ensemble; null: there are none
   std::unique_ptr<Execution> execution_;
   std::vector<std::pair<size_t, size_t>> kept_;  ///< output, input

@@ -19,9 +19,11 @@ Result<std::unique_ptr<Requests>> Requests::open(std::vector<std::shared_ptr<Rec
   std::unique_ptr<Requests> requests(new Requests(std::max<size_t>(options.capacity, 1)));
   const int workers = std::max(options.threads / sets[0]->program()->threads(), 1);
   for (std::shared_ptr<Recovery>& recovery : sets) requests->sets_.push_back({std::move(recovery), {}});
+  if (workers > 1) requests->arena_use_ = ArenaUse::InTurn;
   for (int w = 0; w < workers; ++w) {
     DeviceSet& set = requests->sets_[static_cast<size_t>(w) % requests->sets_.size()];
-    Result<std::unique_ptr<RecoveringExecution>> execution = RecoveringExecution::create(set.recovery);
+    Result<std::unique_ptr<RecoveringExecution>> execution =
+        RecoveringExecution::create(set.recovery, requests->arena_use_);
     if (!execution) return execution.status();
     set.free.push_back(std::move(*execution));
   }
@@ -107,7 +109,7 @@ void Requests::run(const Request& request) {
     lock.unlock();
     Status status = Status::ok();
     if (execution == nullptr) {
-      Result<std::unique_ptr<RecoveringExecution>> made = RecoveringExecution::create(set.recovery);
+      Result<std::unique_ptr<RecoveringExecution>> made = RecoveringExecution::create(set.recovery, arena_use_);
       if (status = made.status(); status) execution = std::move(*made);
     }
     const std::function<void()> give_answer = status ? request.run(*execution, may_move) : nullptr;

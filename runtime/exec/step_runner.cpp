@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <map>
 #include <set>
 
 #include "runtime/exec/run_host_step.h"
+#include "runtime/plan/arena_stays.h"
 #include "runtime/pool/pool.h"
 
 namespace collage::runtime {
@@ -75,9 +77,10 @@ std::string describe(const Plan& plan, size_t step) {
 
 }  // namespace
 
-StepRunner::StepRunner(const Program& program, const std::vector<BoundStep>& steps)
+StepRunner::StepRunner(const Program& program, const std::vector<BoundStep>& steps, ArenaTurns& turns)
     : program_(program),
       steps_(steps),
+      turns_(turns),
       is_part_(program.plan().part.hosts > 1),
       tasks_(program.tasks()),
       states_(steps.size(), State::Pending),
@@ -85,7 +88,18 @@ StepRunner::StepRunner(const Program& program, const std::vector<BoundStep>& ste
       seconds_(steps.size(), 0),
       starts_(steps.size()),
       replaced_(steps.size()),
-      tries_(steps.size(), 0) {}
+      tries_(steps.size(), 0) {
+  const size_t spaces = program.plan().spaces.size();
+  for (size_t space = 0; space < spaces; ++space) {
+    if (!turns_.has(static_cast<int>(space))) continue;
+    if (touched_.empty()) {
+      in_arena_ = steps_in_arenas(program.plan());
+      touched_.resize(steps.size());
+    }
+    for (int step : in_arena_[space]) touched_[static_cast<size_t>(step)].push_back(static_cast<int>(space));
+  }
+  to_give_.assign(spaces, 0);
+}
 
 Status StepRunner::open() {
   if (program_.threads() > 1) {
@@ -121,10 +135,12 @@ void StepRunner::start_run() {
   std::fill(states_.begin(), states_.end(), State::Pending);
   std::fill(events_.begin(), events_.end(), nullptr);
   std::fill(tries_.begin(), tries_.end(), 0);
+  for (size_t space = 0; space < in_arena_.size(); ++space) to_give_[space] = in_arena_[space].size();
 }
 
 Status StepRunner::run(const Observer& observer) {
   start_run();
+  is_observed_ = static_cast<bool>(observer);
   Status status = Status::ok();
   do {
     device_failure_.reset();
@@ -137,7 +153,7 @@ Status StepRunner::run(const Observer& observer) {
     }
     if (!status && device_failure_) last_retried_ = status.message();
   } while (!status && prepare_retry());
-  if (status) fill_timeline(static_cast<bool>(observer));
+  if (status) fill_timeline();
   if (status && is_part_) fill_wall_slots();
   if (!status && is_part_) {
     for (const StepQueue& queue : program_.graph().queues) program_.device(queue.device).innermost().abandon(status);
@@ -167,6 +183,7 @@ bool StepRunner::prepare_retry() {
   }
   device_failure_->needs_restart |= !is_repeatable(failed);
   if (device_failure_->needs_restart) return false;
+  return_to_arenas();
   ++tries_[failed];
   ++retries_;
   return true;
@@ -227,11 +244,13 @@ Status StepRunner::run_steps(const Observer& observer) {
 
 Status StepRunner::run_step(size_t s, const Observer& observer) {
   if (states_[s] == State::Done) return Status::ok();  // before a command was given again
-  const bool is_observed = static_cast<bool>(observer);
-  const bool is_timed = is_observed || is_part_ || program_.plan().is_concurrent;
+  if (states_[s] == State::Pending && !touched_.empty()) {
+    if (Status status = enter_arenas(s); !status) return status;
+  }
+  const bool is_timed = is_observed_ || is_part_ || program_.plan().is_concurrent;
   StepClock::time_point start = is_timed ? StepClock::now() : StepClock::time_point();
   if (node(s).queue < 0) {
-    if ((is_part_ || program_.plan().is_concurrent) && !is_observed && !queues_.empty()) {
+    if (gives_ahead()) {
       if (Status status = give_ready(); !status) return status;
     }
     for (int before : node(s).after) {
@@ -239,24 +258,65 @@ Status StepRunner::run_step(size_t s, const Observer& observer) {
     }
     const HostTurns::Turn turn(program_.host_turns(), run_);
     if (is_timed) start = StepClock::now();
-    if (Status status = run_on_host(s, is_observed); !status) return status;
+    if (Status status = run_on_host(s); !status) return status;
   } else if (states_[s] == State::Pending) {
     if (Status status = give(s); !status) return status;
   }
-  if (is_observed) {
+  if (is_observed_) {
     if (Status status = complete(s); !status) return status;
   }
   if (is_timed) seconds_[s] = seconds_since(start);
   if (is_part_) starts_[s] = start;
-  if (is_observed) observer({s, seconds_[s], call_seconds_});
+  if (is_observed_) observer({s, seconds_[s], call_seconds_});
   return Status::ok();
 }
 
-Status StepRunner::run_on_host(size_t step, bool is_observed) {
+/// Whether steps of queues are given before those of the host that stand before them.
+bool StepRunner::gives_ahead() const {
+  return (is_part_ || program_.plan().is_concurrent) && !is_observed_ && !queues_.empty();
+}
+
+/// Before the step is given or run: waits until its arenas are those of this run. What can be given meanwhile, is.
+Status StepRunner::enter_arenas(size_t step) {
+  if (turns_.try_enter(touched_[step])) return Status::ok();
+  if (gives_ahead()) {
+    if (Status status = give_ready(); !status) return status;
+  }
+  for (int space : touched_[step]) turns_.enter(space);
+  return Status::ok();
+}
+
+/// After the step was given. The arena of the host is left at the end of the run: the host has to learn that copies to it
+/// are done.
+void StepRunner::leave_arenas(size_t step) {
+  for (int space : touched_[step]) {
+    const auto at = static_cast<size_t>(space);
+    if (--to_give_[at] > 0 || space == 0 || is_observed_) continue;
+    std::map<int, EventRef> last;  // by queue
+    for (int one : in_arena_[at]) last[node(static_cast<size_t>(one)).queue] = events_[static_cast<size_t>(one)];
+    std::vector<EventRef> events;
+    for (auto& [queue, event] : last) events.push_back(std::move(event));
+    turns_.leave(space, std::move(events));
+  }
+}
+
+/// Before steps are given again. Nobody else is in an arena that they touch: the event of the last step there has the failure.
+void StepRunner::return_to_arenas() {
+  for (size_t space = 0; space < in_arena_.size(); ++space) {
+    if (!turns_.has(static_cast<int>(space))) continue;
+    to_give_[space] =
+        static_cast<size_t>(std::count_if(in_arena_[space].begin(), in_arena_[space].end(), [&](int step) {
+          return states_[static_cast<size_t>(step)] == State::Pending;
+        }));
+    if (to_give_[space] > 0) turns_.return_to(static_cast<int>(space));
+  }
+}
+
+Status StepRunner::run_on_host(size_t step) {
   call_seconds_.clear();
   const auto& bound = std::get<BoundHostStep>(steps_[step]);
   Workers* workers = needs_openmp_[step] ? nullptr : workers_.get();
-  Status status = run_host_step(bound, {program_.threads(), workers}, is_observed ? &call_seconds_ : nullptr);
+  Status status = run_host_step(bound, {program_.threads(), workers}, is_observed_ ? &call_seconds_ : nullptr);
   states_[step] = State::Done;
   return status ? status : Status::error(describe(program_.plan(), step) + ": " + status.message());
 }
@@ -279,6 +339,7 @@ Status StepRunner::give(size_t step) {
   if (!given) return blame(step, given);
   events_[step] = queue.record();
   states_[step] = State::Given;
+  if (!touched_.empty()) leave_arenas(step);
   return Status::ok();
 }
 
@@ -299,17 +360,18 @@ Status StepRunner::give_ready() {
   return Status::ok();
 }
 
-bool StepRunner::can_give(size_t step) const {
+bool StepRunner::can_give(size_t step) {
   if (const int host = node(step).after_host; host >= 0 && states_[static_cast<size_t>(host)] != State::Done) {
     return false;
   }
   const bool waits_here = queues_[static_cast<size_t>(node(step).queue)]->waits_in_caller();
-  return std::all_of(node(step).after.begin(), node(step).after.end(), [&](int earlier) {
+  const bool is_ready = std::all_of(node(step).after.begin(), node(step).after.end(), [&](int earlier) {
     const auto before = static_cast<size_t>(earlier);
     if (states_[before] == State::Done) return true;
     const bool is_given = states_[before] == State::Given;
     return is_given && ((!waits_here && !needs_host(step, before)) || events_[before]->is_reached());
   });
+  return is_ready && (touched_.empty() || turns_.try_enter(touched_[step]));
 }
 
 Status StepRunner::complete(size_t step) {
@@ -343,7 +405,7 @@ void StepRunner::end_run() {
   }
 }
 
-void StepRunner::fill_timeline(bool is_observed) {
+void StepRunner::fill_timeline() {
   const std::vector<StepQueue>& queues = program_.graph().queues;
   for (size_t q = 0; q < queues.size(); ++q) {
     Duration clock = clocks_[q];
@@ -353,9 +415,9 @@ void StepRunner::fill_timeline(bool is_observed) {
       clock = events_[s]->clock();
     }
   }
-  const bool is_timed = is_observed || is_part_ || program_.plan().is_concurrent;
+  const bool is_timed = is_observed_ || is_part_ || program_.plan().is_concurrent;
   for (size_t s = 0; s < steps_.size(); ++s) {
-    const bool has_clock = node(s).queue >= 0 && (program_.is_simulated(s) || !is_observed);
+    const bool has_clock = node(s).queue >= 0 && (program_.is_simulated(s) || !is_observed_);
     if (!has_clock) tasks_[s].length = Duration::seconds(is_timed ? seconds_[s] : 0);
     timeline_.add(tasks_[s]);
   }

@@ -12,6 +12,10 @@
 //
 //     0 copy in   1 launch: fails   2 copy out: has that failure, too   =>   queues reset; 1, 2 given again
 //
+// An arena that is used in turn with other executions (arenas.h) is entered before the first step that touches it is given,
+// and left with the last one: whoever comes next waits for the events of the last steps there. The arena of the host, and
+// each one while steps are observed, is left at the end of the run.
+//
 // In a part of a plan for several hosts, steps of queues are always given as soon as they can be, so that what other hosts
 // send finds its place ready, and a failure is final: hosts that wait for this one are told.
 #pragma once
@@ -59,8 +63,8 @@ class StepRunner {
  public:
   using Observer = std::function<void(const StepReport&)>;
 
-  /// The program and the steps outlive it.
-  StepRunner(const Program& program, const std::vector<BoundStep>& steps);
+  /// All three outlive it. A run expects that its turns were begun.
+  StepRunner(const Program& program, const std::vector<BoundStep>& steps, ArenaTurns& turns);
   /// Opens the queues and starts threads; before the first run.
   Status open();
 
@@ -96,37 +100,46 @@ class StepRunner {
   Status run_steps(const Observer& observer);
   Status run_step(size_t step, const Observer& observer);
   bool prepare_retry();
+  bool gives_ahead() const;
   bool is_repeatable(size_t step) const;
   void count_bytes(size_t step);
-  Status run_on_host(size_t step, bool is_observed);
+  Status run_on_host(size_t step);
+  Status enter_arenas(size_t step);
+  void leave_arenas(size_t step);
+  void return_to_arenas();
   Status give(size_t step);
   Status give_ready();
-  bool can_give(size_t step) const;
+  bool can_give(size_t step);
   /// True if the host must know that `before` is done, and do its part of it, before it can give the step.
   bool needs_host(size_t step, size_t before) const {
     return node(step).starts_on_host || (node(before).ends_on_host && node(step).uses_host);
   }
   Status complete(size_t step);
   void end_run();
-  void fill_timeline(bool is_observed);
+  void fill_timeline();
   void fill_wall_slots();
   Status blame(size_t step, const Status& failure);
 
   const Program& program_;
   const std::vector<BoundStep>& steps_;
+  ArenaTurns& turns_;
   const bool is_part_;                ///< of a plan for several hosts
   uint64_t run_ = 0;                  ///< its number in Program::host_turns
   std::unique_ptr<Workers> workers_;  ///< null: one thread
   std::vector<bool> needs_openmp_;    ///< by step: it opens parallel regions of OpenMP by itself
   std::vector<std::unique_ptr<DeviceQueue>> queues_;
-  std::vector<Duration> clocks_;      ///< by queue, at the end of the last run
-  std::vector<Task> tasks_;           ///< by step; their lengths are of the last run
-  std::vector<State> states_;         ///< by step
-  std::vector<EventRef> events_;      ///< by step; null: on the host
-  std::vector<size_t> heads_;         ///< by queue: index of its first step that may not be given yet
-  std::vector<double> seconds_;       ///< by step: wall time of the host
-  std::vector<double> call_seconds_;  ///< of the host step that runs, if it is observed
-  std::vector<WallTime> starts_;      ///< by step: when the host began it
+  std::vector<Duration> clocks_;            ///< by queue, at the end of the last run
+  std::vector<Task> tasks_;                 ///< by step; their lengths are of the last run
+  std::vector<State> states_;               ///< by step
+  std::vector<std::vector<int>> touched_;   ///< by step: spaces whose arenas are used in turn; empty: there are none
+  std::vector<std::vector<int>> in_arena_;  ///< by space: steps that touch such an arena
+  std::vector<size_t> to_give_;             ///< by space: of these, those that were not given yet
+  bool is_observed_ = false;                ///< the run
+  std::vector<EventRef> events_;            ///< by step; null: on the host
+  std::vector<size_t> heads_;               ///< by queue: index of its first step that may not be given yet
+  std::vector<double> seconds_;             ///< by step: wall time of the host
+  std::vector<double> call_seconds_;        ///< of the host step that runs, if it is observed
+  std::vector<WallTime> starts_;            ///< by step: when the host began it
   std::vector<WallSlot> wall_slots_;
   std::vector<std::optional<BoundReorder>> replaced_;  ///< by step
   std::vector<int> tries_;                             ///< by step: of this run, after the first

@@ -145,6 +145,19 @@ struct ConvertStep {
 
 using Step = std::variant<HostStep, LibraryStep, DeviceStep, ConvertStep>;
 
+/// The step's partition, or -1 for a conversion.
+inline int partition_of(const Step& step) {
+  return std::visit(
+      [](const auto& any) {
+        if constexpr (requires { any.partition; }) {
+          return any.partition;
+        } else {
+          return -1;
+        }
+      },
+      step);
+}
+
 struct PlanPartition {
   std::string name;
   std::string backend;

@@ -14,6 +14,7 @@ namespace collage::runtime {
 namespace {
 
 constexpr size_t kMostBytes = SIZE_MAX / 4;  // of a region: sums of two stay exact
+constexpr size_t kMostLanes = 1024;          // parts of a split: instances of a device, or hosts
 
 class Validator {
  public:
@@ -27,8 +28,9 @@ class Validator {
     }
     if (Status status = check_constants(); !status) return status;
     bool fits = plan_.lanes.empty() || plan_.lanes.size() == plan_.steps.size();
-    // A part of a split on each device, and one in the memory of the host itself.
-    for (int lane : plan_.lanes) fits = fits && lane >= 0 && lane <= static_cast<int>(plan_.devices.size()) + 1;
+    // There may be more lanes than devices: those at another host are all behind one.
+    const auto most = std::min(plan_.steps.size(), kMostLanes);
+    for (int lane : plan_.lanes) fits = fits && lane >= 0 && static_cast<size_t>(lane) <= most;
     if (!fits) return Status::error("damaged plan: its lanes are not those of its steps");
     if (!check_duration(plan_.predicted)) return damaged("its predicted time is impossible");
     for (size_t i = 0; i < plan_.steps.size(); ++i) {

@@ -15,13 +15,6 @@ const std::string& space_of(const Plan& plan, runtime::BufferId id) {
   return plan.spaces[static_cast<size_t>(plan.buffers[static_cast<size_t>(id)].space)].name;
 }
 
-int partition_of(const runtime::Step& step) {
-  if (const auto* host = std::get_if<runtime::HostStep>(&step)) return host->partition;
-  if (const auto* library = std::get_if<runtime::LibraryStep>(&step)) return library->partition;
-  if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) return device->partition;
-  return -1;
-}
-
 PathStep describe(const Plan& plan, const runtime::Step& step) {
   PathStep result;
   if (const auto* convert = std::get_if<runtime::ConvertStep>(&step)) {

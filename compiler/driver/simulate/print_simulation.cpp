@@ -106,10 +106,6 @@ std::string time_lines(const Simulation& simulation) {
   text += row("", fmt::format("{} in flight, {}; devices are idle for {}",
                               plural(static_cast<size_t>(stream.in_flight), "request"),
                               plural(static_cast<size_t>(stream.stages), "stage"), percent(stream.bubbles)));
-  if (stream.with_all_arenas > 0 && stream.with_all_arenas < stream.in_flight) {
-    text += row("", fmt::format("{} would fit if each kept all its arenas from begin to end",
-                                plural(static_cast<size_t>(stream.with_all_arenas), "request")));
-  }
   if (!stream.limited_by.empty()) text += row("", fmt::format("{} has no room for more requests", stream.limited_by));
   return text;
 }
@@ -218,10 +214,9 @@ std::string simulation_json(const ir::Graph& graph, const Simulation& simulation
   json["time_s"] = simulation.time.seconds();
   if (simulation.stream) {
     const StreamFigures& stream = *simulation.stream;
-    json["stream"] = {{"in_flight", stream.in_flight},     {"with_all_arenas", stream.with_all_arenas},
-                      {"stages", stream.stages},           {"limited_by", stream.limited_by},
-                      {"first_s", stream.first.seconds()}, {"period_s", stream.period.seconds()},
-                      {"bubbles", stream.bubbles}};
+    json["stream"] = {{"in_flight", stream.in_flight},       {"stages", stream.stages},
+                      {"limited_by", stream.limited_by},     {"first_s", stream.first.seconds()},
+                      {"period_s", stream.period.seconds()}, {"bubbles", stream.bubbles}};
   }
   const Duration base = simulation.base();
   json["memories"] = ordered_json::array();

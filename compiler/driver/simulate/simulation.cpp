@@ -6,7 +6,9 @@
 #include <map>
 #include <numeric>
 
+#include "runtime/core/checked_size.h"
 #include "runtime/core/host_space.h"
+#include "runtime/plan/arena_stays.h"
 #include "runtime/plan/plan_schedule.h"
 
 namespace collage::driver {
@@ -117,46 +119,51 @@ int most_at_once(const std::vector<runtime::Slot>& stays) {
 class StreamSimulator {
  public:
   StreamSimulator(const Plan& plan, const std::vector<Task>& tasks, std::vector<MemoryUse>& memories)
-      : tasks_(tasks), memories_(memories), tasks_in_(memories.size()) {
-    const std::vector<std::vector<runtime::BufferId>> touched = runtime::touched_buffers(plan);
-    for (size_t s = 0; s < touched.size(); ++s) {
-      for (runtime::BufferId id : touched[s]) {
-        std::vector<int>& in = tasks_in_[static_cast<size_t>(plan.buffers[static_cast<size_t>(id)].space)];
-        if (in.empty() || in.back() != static_cast<int>(s)) in.push_back(static_cast<int>(s));
-      }
-    }
+      : tasks_(tasks), memories_(memories), tasks_in_(runtime::steps_in_arenas(plan)) {
     all_.resize(tasks.size());
     std::iota(all_.begin(), all_.end(), 0);
   }
 
+  /// `in_flight`: 0: as many as keep all at work; or, where a memory has no room for these and they would wait for each other's
+  /// arenas, as many as it has arenas for, if that is faster.
   StreamFigures run(int in_flight) {
+    const int stages = runtime::run_stream(tasks_, 1).stages;
+    if (in_flight > 0) return figures_of(in_flight, stages);
+    const StreamFigures all = figures_of(stages, stages);
+    const int fit = requests_that_fit_everywhere();
+    if (all.limited_by.empty() || fit >= stages) return all;
+    const StreamFigures fewer = figures_of(fit, stages);
+    return fewer.period < all.period ? fewer : figures_of(stages, stages);
+  }
+
+ private:
+  StreamFigures figures_of(int most, int stages) {
     StreamFigures figures;
-    figures.stages = runtime::run_stream(tasks_, 1).stages;
-    const int most = in_flight > 0 ? in_flight : figures.stages;
-    const runtime::StreamLimits limits{most < figures.stages ? most : 0, rooms(most, &figures.limited_by)};
+    figures.stages = stages;
+    const bool is_few = most < figures.stages;
+    std::vector<runtime::StreamRoom> rooms = rooms_of(most, &figures.limited_by);
+    // Where requests in flight are not limited, rooms alone hold back those of a device that is faster than the others.
+    if (is_few) std::erase_if(rooms, [&](const runtime::StreamRoom& room) { return room.inputs >= most; });
+    const runtime::StreamLimits limits{is_few ? most : 0, std::move(rooms)};
     const int filling = std::min(most, figures.stages);
     const int counted = counted_after(filling);
     const runtime::Stream stream = runtime::run_stream(tasks_, filling + counted, limits);
     figures.first = end_of(stream.slots.front());
     const int at_once = count_places(stream);
-    if (most < figures.stages || !figures.limited_by.empty()) {
+    if (is_few || !figures.limited_by.empty()) {
       figures.in_flight = std::min(most, at_once);
       const Duration rest = end_of(stream.slots.back()) - end_of(stream.slots[static_cast<size_t>(filling) - 1]);
       figures.period = Duration::picoseconds((rest.ps() + counted - 1) / counted);
+      // Results may come in bursts, of which only some are counted.
+      for (Duration busy : runtime::busy_times(tasks_)) figures.period = std::max(figures.period, busy);
     } else {
       figures.in_flight = most;
       figures.period = runtime::stream_period(tasks_);
     }
-    figures.with_all_arenas = kAnyNumber;
-    for (const MemoryUse& memory : memories_) {
-      if (memory.arena > 0) figures.with_all_arenas = std::min(figures.with_all_arenas, requests_that_fit(memory));
-    }
-    if (figures.with_all_arenas == kAnyNumber) figures.with_all_arenas = 0;
     figures.bubbles = bubbles(figures.period);
     return figures;
   }
 
- private:
   static constexpr int kAnyNumber = std::numeric_limits<int>::max();
 
   /// Requests after those that fill the stages, in whole groups of as many.
@@ -166,8 +173,8 @@ class StreamSimulator {
     return filling * static_cast<int>(std::clamp<size_t>(groups, 1, 8));
   }
 
-  /// Memories that hold fewer requests than are in flight: as many as keep all at work, or as fit.
-  std::vector<runtime::StreamRoom> rooms(int in_flight, std::string* limited_by) const {
+  /// How many requests memories hold: as many as keep all at work, or as fit.
+  std::vector<runtime::StreamRoom> rooms_of(int in_flight, std::string* limited_by) const {
     std::vector<runtime::StreamRoom> all;
     std::vector<const MemoryUse*> of_room;
     for (size_t m = 0; m < memories_.size(); ++m) {
@@ -179,19 +186,30 @@ class StreamSimulator {
     int most_missing = 0;
     for (size_t r = 0; r < all.size(); ++r) {
       const int wanted = std::min(rounds[r], in_flight), fit = requests_that_fit(*of_room[r]);
-      all[r].inputs = std::min(wanted, fit);
-      if (wanted - fit <= most_missing) continue;
-      most_missing = wanted - fit;
+      const int free_again = runtime::runs_to_next_use(in_flight, fit);
+      all[r].inputs = wanted;
+      if (free_again >= wanted) continue;
+      all[r].inputs = fit;
+      all[r].in_turn = in_flight;
+      if (wanted - free_again <= most_missing) continue;
+      most_missing = wanted - free_again;
       *limited_by = of_room[r]->space;
     }
-    std::erase_if(all, [&](const runtime::StreamRoom& room) { return room.inputs >= in_flight; });
     return all;
   }
 
+  int requests_that_fit_everywhere() const {
+    int least = kAnyNumber;
+    for (const MemoryUse& memory : memories_) {
+      if (memory.arena > 0) least = std::min(least, requests_that_fit(memory));
+    }
+    return least;
+  }
+
   static int requests_that_fit(const MemoryUse& memory) {
-    if (memory.capacity == 0) return kAnyNumber;
-    const size_t room = memory.capacity > memory.constants ? memory.capacity - memory.constants : 0;
-    return static_cast<int>(std::clamp<size_t>(room / memory.arena, 1, kAnyNumber));
+    const size_t constants = runtime::align_up(memory.constants, runtime::kTensorAlignment);
+    const size_t fit = runtime::arenas_that_fit(memory.capacity, constants, memory.arena);
+    return static_cast<int>(std::clamp<size_t>(fit, 1, kAnyNumber));
   }
 
   /// How many requests are in each memory. Returns how many there are in all.

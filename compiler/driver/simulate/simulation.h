@@ -47,13 +47,12 @@ struct LinkKindUse {
 };
 
 /// Inputs without end, several of them in flight. A request has an arena in a memory from its first step there to its last
-/// one; where a memory has no room for as many as that takes, the next request waits in front of it.
+/// one; where a memory has no room for as many as that takes, requests use its arenas in turn, as executions do
+/// (runtime/exec/arenas.h), and the next one waits until another one leaves it.
 struct StreamFigures {
   int in_flight = 0;
-  /// So many at most where each has all its arenas from begin to end, as an Execution has; 0: any number.
-  int with_all_arenas = 0;
   int stages = 0;            ///< so many in flight keep everything at work
-  std::string limited_by{};  ///< the memory in front of which requests wait most; empty: there is none
+  std::string limited_by{};  ///< the memory that lacks room for most requests; empty: none does
   Duration first;            ///< when the first result is there
   Duration period;           ///< from one result to the next
   double bubbles = 0;        ///< share of the time in which the devices of the plan have nothing to do

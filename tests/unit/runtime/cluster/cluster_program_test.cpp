@@ -146,6 +146,98 @@ TEST(ClusterProgram, SeveralRequestsInFlightAreEachTheirOwn) {
   }
 }
 
+/// y = -2 x + 1: a device of host 1 negates, one of host 0 doubles before. Their memories hold so many arenas, that of host 1
+/// so many, too; 0: any number.
+std::vector<PartPlan> devices_elsewhere(size_t on_first, size_t on_second, size_t on_host) {
+  std::vector<PartPlan> parts{{0, 2}, {1, 2}};
+  PartPlan &a = parts[0], &b = parts[1];
+  for (PartPlan& part : parts) {
+    part.plan.is_concurrent = true;
+    DeviceSpec spec{"npu[0]", "sim", {}, {{"host", 1e9, Duration::picoseconds(1'000'000)}}};
+    spec.copy_queue = true;
+    spec.attrs.set("realtime", int64_t{1});
+    part.plan.spaces.push_back({"npu[0]", 0, 0, 0});
+    part.plan.devices.push_back(std::move(spec));
+    part.plan.partitions.push_back({"p", "npu", "npu[0]", {}, {}});
+  }
+  constexpr int kDevice = 2;
+  const auto launch = [](PartPlan& part, const char* name, std::vector<BufferId> inputs, BufferId output) {
+    part.plan.steps.emplace_back(
+        DeviceStep{0, 1, {op(name, std::move(inputs), {output})}, Duration::picoseconds(400'000'000)});
+  };
+  const BufferId x = a.input(kShape), in = a.buffer(kDevice, kShape), twice = a.buffer(kDevice, kShape),
+                 out = a.here(kShape);
+  const BufferId back = a.here(kShape), y = a.here(kShape), one = a.constant(0, f32({1}, {1}));
+  const BufferId there = b.here(kShape), b_in = b.buffer(kDevice, kShape), negative = b.buffer(kDevice, kShape);
+  const BufferId result = b.here(kShape);
+  a.convert(x, in);
+  launch(a, "Add", {in, in}, twice);
+  a.convert(twice, out);
+  a.send(out, 1);
+  b.receive(0, there);
+  b.convert(there, b_in);
+  launch(b, "Neg", {b_in}, negative);
+  b.convert(negative, result);
+  b.send(result, 0);
+  a.receive(1, back);
+  a.host({op("Add", {back, one}, {y})});
+  a.output(y);
+  a.plan.spaces[kDevice].capacity = on_first * a.plan.spaces[kDevice].arena_bytes;
+  b.plan.spaces[kDevice].capacity = on_second * b.plan.spaces[kDevice].arena_bytes;
+  b.plan.spaces[0].capacity = on_host * b.plan.spaces[0].arena_bytes;
+  return parts;
+}
+
+TEST(ClusterProgram, RequestsUseArenasInTurnOnAllHosts) {
+  for (const auto& [on_first, on_second, on_host] : {std::tuple<size_t, size_t, size_t>(1, 1, 0),
+                                                     {2, 1, 0},
+                                                     {1, 3, 0},
+                                                     {3, 2, 1},
+                                                     {0, 1, 2},
+                                                     {0, 0, 3},
+                                                     {1, 1, 1}}) {
+    LocalCluster cluster(devices_elsewhere(on_first, on_second, on_host), with_channels(5));
+    ASSERT_TRUE(cluster.status()) << cluster.status().message();
+    EXPECT_EQ(cluster[0].program().arenas().are_shared(), on_first > 0);
+    EXPECT_TRUE(cluster[1].program().arenas().are_shared());
+    std::vector<std::future<ClusterProgram::Answer>> answers;
+    for (int r = 0; r < 40; ++r) answers.push_back(cluster[0].submit({counting(kShape, static_cast<float>(r))}));
+    answers.push_back(cluster[0].submit({counting({3})}));  // it begins nowhere
+    for (int r = 0; r < 40; ++r) answers.push_back(cluster[0].submit({counting(kShape, static_cast<float>(r))}));
+    for (size_t i = 0; i < answers.size(); ++i) {
+      ASSERT_EQ(answers[i].wait_for(std::chrono::seconds(50)), std::future_status::ready)
+          << "request " << i << " hangs";
+      const auto outputs = answers[i].get();
+      ASSERT_EQ(static_cast<bool>(outputs), i != 40) << outputs.message();
+      if (i != 40) {
+        EXPECT_EQ(values((*outputs)[0])[1], 1 - 2 * static_cast<float>(i % 41 + 1));
+      }
+    }
+    // One channel alone is in turn, too.
+    for (int channel : {3, 3, 1}) EXPECT_TRUE(cluster[0].executor(channel).run({counting(kShape)}));
+    for (const Status& status : cluster.end()) EXPECT_TRUE(status) << status.message();
+  }
+}
+
+/// Also where the host that has it waits for an answer to what it does not send.
+TEST(ClusterProgram, AFailureLeavesNobodyBeforeAnArena) {
+  for (const auto& [arenas, failing] : {std::pair<size_t, size_t>(1, 0), {1, 1}, {2, 0}, {0, 0}, {0, 1}}) {
+    std::vector<PartPlan> parts = devices_elsewhere(arenas, arenas, 2 * arenas);
+    parts[failing].plan.devices[1].attrs.set("fail_launch_at", int64_t{7});
+    LocalCluster cluster(parts, with_channels(4));
+    ASSERT_TRUE(cluster.status()) << cluster.status().message();
+    std::vector<std::future<ClusterProgram::Answer>> answers;
+    for (int r = 0; r < 20; ++r) answers.push_back(cluster[0].submit({counting(kShape)}));
+    size_t failed = 0;
+    for (auto& answer : answers) {
+      ASSERT_EQ(answer.wait_for(std::chrono::seconds(20)), std::future_status::ready) << arenas << " " << failing;
+      if (!answer.get()) ++failed;
+    }
+    EXPECT_GE(failed, 11U);
+    for (const Status& status : cluster.end()) EXPECT_FALSE(status);
+  }
+}
+
 /// Host 0 computes stage 1 of request r + 1 while host 1 computes stage 2 of request r.
 TEST(ClusterProgram, RequestsFollowEachOtherLikeAPipeline) {
   static std::atomic<int> running{0}, most{0};

@@ -107,7 +107,8 @@ TEST(Collectives, AllAgreeOrAllFail) {
   for (const Status& status :
        on_all(ranks, [](Transport& rank) { return agree(rank, Status::ok(), rank.rank() == 2 ? "n" : "m"); })) {
     ASSERT_FALSE(status);
-    EXPECT_NE(status.message().find("rank 2 on this process has `n`, rank 0 has `m`"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("rank 2 on this process has `n`, rank 0 has `m`"), std::string::npos)
+        << status.message();
   }
 }
 

@@ -77,7 +77,7 @@ TEST(Schedule, RequestsBeyondThoseInFlightWait) {
 TEST(Schedule, AnInputWaitsForAPlaceInARoom) {
   // What is copied in is in the memory until the work ends.
   const Stream one = run_stream(three_stages(), 3, {0, {{{0, 1}, 1}}});
-  EXPECT_EQ(one.slots[0].back(), (Slot{ps(18), ps(21)}));  // behind the copy of the next one
+  EXPECT_EQ(one.slots[0].back(), (Slot{ps(18), ps(21)}));  // after the copy of the next one
   EXPECT_EQ(one.slots[1].front(), (Slot{ps(14), ps(18)}));
   EXPECT_EQ(one.slots[2], (std::vector<Slot>{{ps(28), ps(32)}, {ps(32), ps(42)}, {ps(42), ps(45)}}));
   const std::vector<StreamRoom> rooms = {{{0, 1}, 2}};
@@ -85,6 +85,22 @@ TEST(Schedule, AnInputWaitsForAPlaceInARoom) {
   const Stream two = run_stream(three_stages(), 5, {0, rooms});
   EXPECT_EQ(two.slots[3].back().finish, ps(47));
   EXPECT_EQ(two.slots[4], (std::vector<Slot>{{ps(37), ps(41)}, {ps(44), ps(54)}, {ps(54), ps(57)}}));
+}
+
+TEST(Schedule, PlacesOfARoomAreTakenInTurn) {
+  // Inputs 0 to 2 have the places 0, 1, 0, and so have 3 to 5.
+  const Stream stream = run_stream(three_stages(), 7, {0, {{{0, 1}, 2, 3}}});
+  const auto enters = [&](size_t input) { return stream.slots[input][0].start; };
+  const auto leaves = [&](size_t input) { return stream.slots[input][1].finish; };
+  EXPECT_LT(enters(1), leaves(0));
+  EXPECT_GE(enters(2), leaves(0));
+  EXPECT_LT(enters(2), leaves(1));
+  EXPECT_EQ(enters(3), leaves(2)) << "the one before it has its place";
+  EXPECT_LT(enters(4), leaves(3));
+  EXPECT_EQ(enters(6), leaves(5));
+  // With as many in turn as places nothing else happens than with places alone.
+  EXPECT_EQ(run_stream(three_stages(), 9, {0, {{{0, 1}, 2, 2}}}).slots,
+            run_stream(three_stages(), 9, {0, {{{0, 1}, 2}}}).slots);
 }
 
 TEST(Schedule, WhatIsMadeEarlyTakesItsPlaceLate) {

@@ -161,11 +161,22 @@ TEST_F(Simulating, AMemoryHoldsTheRequestsThatAreThere) {
   EXPECT_EQ(tight.stream->limited_by, "acc[1]");
   const MemoryUse& memory = memory_of(tight, "acc[1]");
   EXPECT_EQ(memory.requests, 1);
-  EXPECT_EQ(tight.stream->with_all_arenas, 1);
   EXPECT_LE(memory.bytes(), memory.capacity);
   // The next one arrives when this one has left: what else the device could do meanwhile is lost.
   EXPECT_GT(tight.stream->period, roomy.stream->period);
+  for (const MemoryUse& used : tight.memories) EXPECT_GE(tight.stream->period, used.busy);
   EXPECT_LE(tight.stream->period, tight.time);
+}
+
+TEST_F(Simulating, CopiesDoNotRunAheadOfSlowDevices) {
+  place("pinned_branches.ir", "throughput");
+  const runtime::Plan plan = outline();
+  for (int in_flight : {0, 100}) {
+    const Simulation simulation = simulate(plan, options(true, in_flight));
+    ASSERT_TRUE(simulation.stream);
+    EXPECT_EQ(to_string(simulation.stream->period), "40us");
+    for (const MemoryUse& memory : simulation.memories) EXPECT_LE(memory.requests, simulation.stream->stages);
+  }
 }
 
 TEST_F(Simulating, ThePathSaysWhatWaitsForAQueue) {
