@@ -15,13 +15,15 @@ import json
 import os
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from common import Failed, add_common, medians, run_process, write_json
+
 LAUNCHERS = {"openmpi": ("Open MPI|OpenRTE", ["--oversubscribe"]), "mpich": ("HYDRA|MPICH", [])}
+for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+    os.environ.setdefault(variable, "1")
 
 RULES = """rules 1
 switch lan {{}}
@@ -49,9 +51,12 @@ backend engine {{
 """
 
 
+def numbers(text):
+    return [int(number) for number in text.split(",")]
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    numbers = lambda text: [int(number) for number in text.split(",")]
     parser.add_argument("--hosts", type=numbers, default=[2, 4], metavar="N,…", help="sizes of clusters (2,4)")
     parser.add_argument("--steps-per-host", type=int, default=2)
     parser.add_argument("--step-ms", type=float, default=20, help="milliseconds that a product takes (20)")
@@ -59,10 +64,12 @@ def parse_arguments():
     parser.add_argument("--runs", type=int, default=40, help="requests that are timed (40)")
     parser.add_argument("--rounds", type=int, default=1, help="medians of so many runs of all")
     parser.add_argument("--mpi", default="openmpi,mpich", help="which MPI start the ranks, of those that are there")
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"), help="has collagec and collage-run")
-    parser.add_argument("--json", metavar="FILE", help="everything that was measured")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds for one process")
-    return parser.parse_args()
+    add_common(parser, "collagec and collage-run", timeout=300)
+    arguments = parser.parse_args()
+    arguments.mpi = arguments.mpi.split(",")
+    if unknown := set(arguments.mpi) - set(LAUNCHERS):
+        parser.error(f"--mpi: {', '.join(sorted(unknown))}: want some of {', '.join(LAUNCHERS)}")
+    return arguments
 
 
 def find_launcher(name):
@@ -76,13 +83,12 @@ def find_launcher(name):
     return None
 
 
-def run_process(command, timeout):
+def run(command, timeout):
     """What the command prints."""
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    try:
+        return run_process(command, timeout, threads=1)
+    except Failed as failure:
+        sys.exit(f"{' '.join(command)}\n{failure}")
 
 
 def write_model(path, steps):
@@ -100,8 +106,8 @@ def compile_pipeline(hosts, arguments, scratch):
     with open(rules, "w", encoding="utf-8") as file:
         file.write(RULES.format(hosts=hosts, step_ms=arguments.step_ms))
     # The processors of this machine are faster than the engines.
-    run_process([os.path.join(arguments.bin, "collagec"), model, "-r", rules, "--objective=throughput", "--costs=estimate",
-                 "--forbid", "*=host", "-o", package], arguments.timeout)
+    run([os.path.join(arguments.bin, "collagec"), model, "-r", rules, "--objective=throughput", "--costs=estimate",
+         "--forbid", "*=host", "-o", package], arguments.timeout)
     return package
 
 
@@ -109,7 +115,7 @@ def measure(launcher, hosts, package, arguments):
     requests = arguments.requests or 2 * hosts
     command = launcher + ["-n", str(hosts), os.path.join(arguments.bin, "collage-run"), package, "--bench", str(arguments.runs),
                           "--requests", str(requests), "--json"]
-    report = json.loads(run_process(command, arguments.timeout))
+    report = json.loads(run(command, arguments.timeout))
     return {"requests": requests, "predicted": report["cluster"]["predicted_per_second"],
             "measured": report["requests"]["per_second"], "alone": report["requests"]["one_at_a_time_per_second"],
             "predicted_alone": 1 / report["cluster"]["predicted_s"]}
@@ -117,7 +123,7 @@ def measure(launcher, hosts, package, arguments):
 
 def main():
     arguments = parse_arguments()
-    launchers = {name: find_launcher(name) for name in arguments.mpi.split(",")}
+    launchers = {name: find_launcher(name) for name in arguments.mpi}
     rows, data = [], []
     with tempfile.TemporaryDirectory() as scratch:
         packages = {hosts: compile_pipeline(hosts, arguments, scratch) for hosts in arguments.hosts}
@@ -127,7 +133,7 @@ def main():
                 continue
             for hosts, package in packages.items():
                 rounds = [measure(launcher, hosts, package, arguments) for _ in range(arguments.rounds)]
-                one = {key: statistics.median(round[key] for round in rounds) for key in rounds[0]}
+                one = medians(rounds)
                 data.append({"mpi": name, "hosts": hosts} | one)
                 rows.append([name, hosts, one["predicted_alone"], one["alone"], one["alone"] / one["predicted_alone"],
                              round(one["requests"]), one["predicted"], one["measured"], one["measured"] / one["predicted"]])
@@ -139,8 +145,7 @@ def main():
         print(f"{mpi:9}{hosts:6}  {predicted_alone:10.2f} {alone:9.2f} {ratio_alone:8.3f}"
               f"  {requests:7}  {predicted:10.2f} {measured:9.2f} {ratio:8.3f}")
     if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"step_ms": arguments.step_ms, "runs": arguments.runs, "pipelines": data}, file, indent=2)
+        write_json(arguments.json, {"step_ms": arguments.step_ms, "runs": arguments.runs, "pipelines": data})
 
 
 if __name__ == "__main__":

@@ -30,11 +30,11 @@ from dataclasses import dataclass, field
 
 import numpy
 
+from common import ROOT, add_common
 from report import geometric_mean, print_table, processor, ratio_of_rounds
 from stolen_time import StolenTime, wait_until_quiet
 from runners import Collage, Failed, OnnxRuntime, Torch, random_inputs, relative_error, run_process
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 STRATEGIES = "optimal,greedy,eager,tvm,single:host,single:onednn,single:openblas,single:xnnpack"
 MOST_ERROR = 0.1    # of predictions
 MOST_LOSS = 0.02    # of `optimal` to another strategy
@@ -74,9 +74,7 @@ def parse_arguments():
                         help="for a network, to repeat rounds and to wait for a quiet moment (default: 300)")
     parser.add_argument("--ort", metavar="FOLDER", help="has node_modules/onnxruntime-node")
     parser.add_argument("--torch", metavar="BUILDER.py", help="its build(NAME) gives a module and its input")
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"), help="has collagec and fma_peak")
-    parser.add_argument("--json", metavar="FILE", help="everything that was measured")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
+    add_common(parser, "collagec and fma_peak")
     arguments = parser.parse_args()
     if arguments.rules is None:
         shipped = [os.path.join(ROOT, "rules", name + ".rules") for name in ("host", "onednn", "openblas", "xnnpack")]

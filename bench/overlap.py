@@ -22,11 +22,11 @@ import time
 
 import numpy
 
+from common import ROOT, add_common, medians, write_json
 from report import print_table
 from runners import Collage, measure_each, random_inputs
 from stolen_time import StolenTime
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONVOLUTIONS = ("conv", "conv_last", "conv_winograd", "conv_from_plain")
 HEADER = ["", "makespan predicted ms", "measured ms", "measured / predicted", "sum of steps ms", "host alone ms", "engine's MACs", ""]
 
@@ -42,9 +42,7 @@ def parse_arguments():
     parser.add_argument("--runs", type=int, default=10, help="timed runs in each round")
     parser.add_argument("--stolen", type=float, default=5, metavar="PERCENT")
     parser.add_argument("--patience", type=float, default=120, metavar="SECONDS")
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"), help="has collagec")
-    parser.add_argument("--json", metavar="FILE", help="everything that was measured")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
+    add_common(parser, "collagec")
     return parser.parse_args()
 
 
@@ -101,7 +99,7 @@ def measure(model, arguments):
                           "differs": max(float(numpy.abs(a - e).max() / max(1e-30, numpy.abs(e).max()))
                                          for a, e in zip(ran.outputs, expected))})
         kept = sorted(tries, key=lambda one: one["stolen"])[:arguments.rounds]
-        return {key: statistics.median(one[key] for one in kept) for key in kept[0]}
+        return medians(kept)
 
 
 def main():
@@ -117,8 +115,7 @@ def main():
                      f"outputs differ by {one['differs']:.0e}, {100 * one['stolen']:.0f} % stolen"])
     print_table(f"host with {arguments.threads} threads, engine of {arguments.gmacs:g} GMAC/s", HEADER, rows)
     if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"threads": arguments.threads, "gmacs": arguments.gmacs, "models": data}, file, indent=2)
+        write_json(arguments.json, {"threads": arguments.threads, "gmacs": arguments.gmacs, "models": data})
 
 
 if __name__ == "__main__":

@@ -7,18 +7,14 @@ of the model's inputs.
 import json
 import os
 import re
-import subprocess
 import sys
 from dataclasses import dataclass, field
 
 import numpy
 
+from common import Failed, run_process
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-os.environ.setdefault("COLLAGE_RULES", "")  # the rules of a run are those of its options
-
-
-class Failed(Exception):
-    pass
 
 
 @dataclass
@@ -29,22 +25,6 @@ class Run:
     macs: float = 0        # of the whole model
     share: dict = field(default_factory=dict)  # backend -> its part of the MACs
     version: str = ""
-
-
-def run_process(command, timeout, threads=None):
-    """What the command prints. `threads` are those of libraries that use OpenMP."""
-    environment = dict(os.environ, OMP_NUM_THREADS=str(threads)) if threads else None
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
-    except subprocess.TimeoutExpired:
-        raise Failed(f"took more than {timeout} s") from None
-    except OSError as error:
-        raise Failed(str(error)) from None
-    if done.returncode == 0:
-        return done.stdout
-    lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-    said = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "")
-    raise Failed(said or f"exit code {done.returncode}")
 
 
 class Collage:

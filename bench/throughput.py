@@ -15,11 +15,10 @@ import statistics
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+from common import ROOT, add_common, medians, write_json
 from report import print_table
 from runners import Collage, OnnxRuntime, measure_each, random_inputs, run_process
 from stolen_time import StolenTime
-
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def parse_arguments():
@@ -31,9 +30,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=40, help="requests in each round")
     parser.add_argument("--ort", metavar="FOLDER", help="has node_modules/onnxruntime-node")
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build/release/bin"), help="has collagec and collage-run")
-    parser.add_argument("--json", metavar="FILE", help="everything that was measured")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for one process")
+    add_common(parser, "collagec and collage-run")
     return parser.parse_args()
 
 
@@ -79,7 +76,7 @@ def measure(model, arguments):
                 one["ort_alone"] = ask_onnx_runtime(onnx, ports, inputs, 1, arguments, scratch)
                 one["ort_processes"] = ask_onnx_runtime(onnx, ports, inputs, arguments.threads, arguments, scratch)
             rounds.append(one | {"stolen": stolen.share()})
-    return {key: statistics.median(one[key] for one in rounds) for key in rounds[0]}
+    return medians(rounds)
 
 
 def main():
@@ -100,8 +97,7 @@ def main():
         rows.append(row + [f"{100 * one['stolen']:.0f} % stolen"])
     print_table(f"requests a second, {arguments.threads} threads", header, rows)
     if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"threads": arguments.threads, "in_flight": arguments.in_flight, "models": data}, file, indent=2)
+        write_json(arguments.json, {"threads": arguments.threads, "in_flight": arguments.in_flight, "models": data})
 
 
 if __name__ == "__main__":

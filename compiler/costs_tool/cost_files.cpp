@@ -47,9 +47,12 @@ bool check_text(const Field& field, std::string_view text, Span span, Diagnostic
 bool check(const CostRow& row, Span span, Diagnostics& diags) {
   if (row.environment.empty() || row.candidate.empty())
     return diags.error(Code::BadCostFile, span, "a cost without its environment or candidate");
-  if (std::string problem = problem_of(row.measurement); !problem.empty())
-    return diags.error(Code::BadCostFile, span, "{}", problem).note("nothing of the file was imported");
-  return true;
+  const std::string problem = problem_of(row.measurement);
+  if (problem.empty()) return true;
+  const bool is_first = !diags.has_errors();
+  auto error = diags.error(Code::BadCostFile, span, "{}", problem);
+  if (is_first) error.note("nothing of the file was imported");
+  return false;
 }
 
 std::optional<std::vector<CostRow>> read_csv(std::string_view text, FileId file, Diagnostics& diags) {

@@ -78,8 +78,8 @@ class CostDatabase {
   /// As `store` for each, all or none.
   virtual runtime::Result<Written> write(const std::vector<CostRow>& rows) = 0;
   /// Removes the rows that `is_removed` names, all or none; returns how many there were. No other process changes a row
-  /// between the question and the removal. What says who measured them goes, too. Texts of environments stay: other processes
-  /// know them by their numbers.
+  /// between the question and the removal. Records of who measured them are removed, too. Texts of
+  /// environments stay: other processes know them by their numbers.
   virtual runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>& is_removed) = 0;
 
   /// What the reference kernel takes on a machine, if that is known and not older than `oldest`, a Unix time.

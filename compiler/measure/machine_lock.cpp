@@ -14,6 +14,7 @@
 #include <fstream>
 #include <optional>
 
+#include "compiler/measure/printable.h"
 #include "compiler/support/hash.h"
 
 namespace collage::measure {
@@ -25,9 +26,9 @@ using Clock = MachineLock::Clock;
 
 constexpr const char* kVariable = "COLLAGE_MACHINE_LOCK";
 constexpr const char* kName = "collage.measuring";
-constexpr std::chrono::milliseconds kLook{500};   ///< at who holds the lock
+constexpr std::chrono::milliseconds kLook{500};   ///< between looks at the holder, which may be stopped
 constexpr std::chrono::milliseconds kRepeat{20};  ///< where nobody can be connected to
-constexpr std::chrono::seconds kFirstWord{10}, kNextWord{60};
+constexpr std::chrono::seconds kFirstReport{10}, kNextReport{60};
 
 Descriptor stream_socket() {
   return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -82,8 +83,10 @@ LockHolder holder_at(const Descriptor& connection) {
   socklen_t size = sizeof who;
   if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.pid <= 0) return holder;
   holder.process = who.pid;
-  std::ifstream name(fmt::format("/proc/{}/comm", who.pid));
-  std::getline(name, holder.program);
+  std::ifstream file(fmt::format("/proc/{}/comm", who.pid));
+  std::string name;
+  std::getline(file, name);
+  holder.program = printable(name);  // a process may give itself any name
   holder.is_stopped = is_stopped(who.pid);
   return holder;
 }
@@ -156,12 +159,12 @@ Status check_machine_locks() {
 
 void WaitReport::waits(const LockHolder& holder) {
   const auto now = Clock::now();
-  if (!told_) start_ = now;
-  if (told_ == holder && now < next_) return;
+  if (!reported_) start_ = now;
+  if (reported_ == holder && now < next_) return;
   const Clock::duration waited = now - start_;
-  next_ = waited < kFirstWord ? start_ + kFirstWord : now + kNextWord;
-  told_ = holder;
-  if (tell_) tell_(holder, std::chrono::duration<double>(waited).count());
+  next_ = waited < kFirstReport ? start_ + kFirstReport : now + kNextReport;
+  reported_ = holder;
+  if (report_) report_(holder, std::chrono::duration<double>(waited).count());
 }
 
 std::string LockHolder::text() const {

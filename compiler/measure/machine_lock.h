@@ -3,11 +3,12 @@
 // disturb each other's times, and the database would keep them.
 //
 //     first program     binds a socket to the name        ── holds the lock ──  ends, or closes the socket
-//     second program    the name is taken; connects       ── waits ───────────  hears of the end at once, and binds
+//     second program    the name is taken; connects       ── waits ───────────  its connection ends; binds
 //
 // The name is one of abstract Unix sockets: it has no file, hence no owner and no permissions, and the kernel frees it when
-// the process ends, however it ends, so there are no stale locks. The connection tells who waits which process holds the
-// lock. Machines are apart, and so are containers with a network of their own.
+// the process ends, however it ends, so there are no stale locks. Over the connection a waiting program learns which process
+// holds the lock. Each network namespace has names of its own: a container with its own network does not see the locks of its
+// machine.
 #pragma once
 
 #include <chrono>
@@ -32,7 +33,7 @@ runtime::Status check_machine_locks();
 /// The process that holds a lock.
 struct LockHolder {
   int process = 0;      ///< 0: it is not known
-  std::string program;  ///< its name; empty: it is not known
+  std::string program;  ///< its name, printable; empty: it is not known
   bool is_stopped = false;
 
   /// `process 4711 (collagec), which is stopped`
@@ -40,24 +41,23 @@ struct LockHolder {
   bool operator==(const LockHolder&) const = default;
 };
 
-/// Tells of a wait for a lock: at once, after ten seconds, then every minute, and when another process holds it or the one
-/// that does was stopped.
+/// Reports a wait for a lock: at once, after ten seconds, then every minute; also when the holder changes or is stopped.
 class WaitReport {
  public:
   using Clock = std::chrono::steady_clock;
   /// Who holds it, and for how many seconds this program has waited.
-  using Tell = std::function<void(const LockHolder&, double seconds)>;
+  using Report = std::function<void(const LockHolder&, double seconds)>;
 
-  /// `tell` may be empty.
-  explicit WaitReport(Tell tell) : tell_(std::move(tell)) {}
+  /// `report` may be empty.
+  explicit WaitReport(Report report) : report_(std::move(report)) {}
 
   void waits(const LockHolder& holder);
   /// The next wait is another one.
-  void end() { told_.reset(); }
+  void end() { reported_.reset(); }
 
  private:
-  Tell tell_;
-  std::optional<LockHolder> told_;
+  Report report_;
+  std::optional<LockHolder> reported_;  ///< last, in this wait
   Clock::time_point start_, next_;
 };
 
@@ -66,7 +66,7 @@ class WaitReport {
 class MachineLock {
  public:
   using Clock = std::chrono::steady_clock;
-  using Waiting = WaitReport::Tell;
+  using Waiting = WaitReport::Report;
 
   /// Waits until the lock is free, and reports to `waiting`. Holds no lock if `name` is empty or this system has none.
   MachineLock(const std::string& name, const Waiting& waiting);

@@ -269,7 +269,7 @@ void MeasuredCosts::repeat_disturbed(const ir::Graph& graph, const std::vector<U
   for (const auto& [key, candidate] : measured) {
     Measurement& known = known_[*key];
     if (known.disturbance.empty()) continue;
-    if (repeats.are_in_vain()) return;
+    if (repeats.have_stopped()) return;
     report_progress(stats_.measured, stats_.measured, label_of(graph, *candidate));
     known = repeats.better_of(known, [&, key = key] { return measure_now(*key); });
   }

@@ -40,7 +40,7 @@ constexpr const char* kRemoveWithMeasurers = R"sql(
   WITH gone AS (
     DELETE FROM collage.measurement WHERE id = ANY($1::bigint[])
     RETURNING environment, collage.text_digest(candidate) AS digest),
-  unsaid AS (
+  forgotten AS (
     DELETE FROM collage.measured_by USING gone
     WHERE measured_by.environment = gone.environment AND candidate_digest = gone.digest)
   SELECT count(*) FROM gone

@@ -27,7 +27,7 @@ class PostgresCostTable {
   runtime::Result<std::vector<CostRow>> rows(bool has_dates, std::vector<int64_t>* numbers = nullptr);
   /// Makes others who write wait until the transaction ends.
   runtime::Status lock();
-  /// Removes rows by their ids, and what says who measured them, or measured rows that were removed before. Expects a
+  /// Removes rows by their ids, with the records of who measured them, and such records that have no row any more. Expects a
   /// transaction that has the lock.
   runtime::Result<size_t> remove(const std::vector<int64_t>& numbers);
 

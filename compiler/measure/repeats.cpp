@@ -4,7 +4,7 @@
 namespace collage::measure {
 namespace {
 
-constexpr int kMostInVain = 3;
+constexpr int kMostDisturbed = 3;  ///< repeats in a row
 
 }  // namespace
 
@@ -13,16 +13,16 @@ Measurement with_second_try(const Measuring& measure) {
   return first.failed() && !first.lasting ? measure() : first;
 }
 
-bool Repeats::are_in_vain() const {
-  return in_vain_ == kMostInVain;
+bool Repeats::have_stopped() const {
+  return disturbed_ == kMostDisturbed;
 }
 
 Measurement Repeats::better_of(const Measurement& first, const Measuring& again) {
   if (first.failed()) return first;
-  if (first.disturbance.empty()) in_vain_ = 0;
-  if (first.disturbance.empty() || are_in_vain()) return first;
+  if (first.disturbance.empty()) disturbed_ = 0;
+  if (first.disturbance.empty() || have_stopped()) return first;
   Measurement second = again();
-  in_vain_ = second.disturbance.empty() ? 0 : in_vain_ + 1;
+  disturbed_ = second.disturbance.empty() ? 0 : disturbed_ + 1;
   return is_better(second, first) ? second : first;
 }
 

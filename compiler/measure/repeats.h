@@ -3,8 +3,8 @@
 //
 //     a failure that does not last     once more, here in a new process; in a fleet the queue decides (fleet/queue.h), which
 //                                      asks another worker
-//     a cost that was disturbed        once more, and what says more counts; not after three in a row where that was in
-//                                      vain: whatever disturbs goes on
+//     a cost that was disturbed        once more, and the better of the two counts (is_better); not after three repeats in a
+//                                      row that were disturbed, too: the machine is busy
 #pragma once
 
 #include <functional>
@@ -18,17 +18,17 @@ using Measuring = std::function<Measurement()>;
 /// Measures, and once more after a failure that does not last.
 Measurement with_second_try(const Measuring& measure);
 
-/// Repeats of what was disturbed.
+/// Repeats measurements that were disturbed.
 class Repeats {
  public:
-  /// Returns what says more: `first`, or another measurement if that one was disturbed and repeating may be of use. One that was
-  /// not disturbed shows that the machine is quiet again.
+  /// Returns `first`; if that was disturbed and repeats have not stopped, the better one of `first` and `again()`. A `first`
+  /// without a disturbance shows that the machine is quiet: repeats start again.
   Measurement better_of(const Measurement& first, const Measuring& again);
-  /// Whether what is disturbed now is not measured again.
-  bool are_in_vain() const;
+  /// Whether what is disturbed is no longer measured again.
+  bool have_stopped() const;
 
  private:
-  int in_vain_ = 0;  ///< in a row
+  int disturbed_ = 0;  ///< repeats in a row that were disturbed, too
 };
 
 }  // namespace collage::measure

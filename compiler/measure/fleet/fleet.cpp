@@ -64,12 +64,12 @@ class Fleet::Round {
   const MeasureHere& here_;
   const std::function<void(size_t, size_t)>& progress_;
   std::vector<std::optional<FleetAnswer>> answers_;
-  std::vector<size_t> open_;                      ///< without an answer
-  std::map<int64_t, size_t> index_of_;            ///< of jobs that were put and have no answer
-  std::map<size_t, int64_t> need_of_;             ///< its id
-  std::map<size_t, int> puts_;                    ///< how often it was put because it was gone
-  std::map<int64_t, Clock::time_point> missing_;  ///< needs without a worker, and since when
-  bool waits_for_machine_ = false;
+  std::vector<size_t> open_;            ///< without an answer
+  std::map<int64_t, size_t> index_of_;  ///< of jobs that were put and have no answer
+  std::map<size_t, int64_t> need_of_;   ///< its id
+  std::map<size_t, int> puts_;          ///< how often it was put because it was gone
+  bool lacks_workers_ = false;          ///< for a need of this round
+  bool waits_for_machine_ = false;      ///< another program had it just now
 };
 
 Status Fleet::Round::begin() {
@@ -146,22 +146,30 @@ Status Fleet::Round::sort_out(std::vector<int64_t>* for_here) {
   const Result<std::map<int64_t, size_t>> counts = fleet_.queue_.live_workers(needs);
   if (!counts) return counts.status();
   std::vector<int64_t> without_workers;
+  lacks_workers_ = false;
   for (const auto& [need, count] : *counts) {
     if (count > 0) {
       fleet_.seen_[need] = Clock::now();
-      missing_.erase(need);
+      fleet_.missing_.erase(need);
       continue;
     }
-    missing_.try_emplace(need, Clock::now());
-    const bool may_come_back =
-        fleet_.seen_.contains(need) && Clock::now() - missing_[need] < of_seconds(fleet_.options_.worker_patience);
+    lacks_workers_ = true;
+    fleet_.missing_.try_emplace(need, Clock::now());
+    bool may_come_back = fleet_.seen_.contains(need) &&
+                         Clock::now() - fleet_.missing_[need] < of_seconds(fleet_.options_.worker_patience);
+    if (may_come_back && here_.measure) {
+      // One that is there and says that it cannot is not waited for.
+      const Result<bool> is_withheld = fleet_.queue_.is_withheld(need);
+      if (!is_withheld) return is_withheld.status();
+      may_come_back = !*is_withheld;
+    }
     if (!may_come_back) without_workers.push_back(need);
   }
   if (here_.measure) {
     const Result<std::vector<int64_t>> left = fleet_.queue_.left_by_workers(jobs, fleet_.asker_);
     if (!left) return left.status();
     for (int64_t job : *left) {
-      if (!missing_.contains(need_of_[index_of_.at(job)])) for_here->push_back(job);
+      if (!fleet_.missing_.contains(need_of_[index_of_.at(job)])) for_here->push_back(job);
     }
   }
   return without_workers.empty() ? Status::ok() : answer_without_workers(without_workers, for_here);
@@ -186,7 +194,6 @@ Status Fleet::Round::answer_without_workers(const std::vector<int64_t>& needs, s
 
 /// What disturbs nothing does not wait for the machine.
 Result<bool> Fleet::Round::measure_here(const std::vector<int64_t>& jobs) {
-  waits_for_machine_ = false;
   const Result<int64_t> worker = fleet_.own_worker();
   if (!worker) return worker.status();
   std::vector<int64_t> alone, beside;
@@ -254,6 +261,7 @@ Status Fleet::Round::wait_for_results(double most_seconds) {
 }
 
 Status Fleet::Round::go_on() {
+  waits_for_machine_ = false;
   const Result<bool> is_known = fleet_.queue_.renew(fleet_.asker_);
   if (!is_known) return is_known.status();
   if (!*is_known) {
@@ -276,7 +284,7 @@ Status Fleet::Round::go_on() {
   double most = fleet_.options_.tick_seconds;
   constexpr double kAfter = 0.05;  // a lease has ended then
   if (*next_end) most = std::min(most, **next_end + kAfter);
-  if (!missing_.empty()) most = std::min(most, 1.0);
+  if (lacks_workers_) most = std::min(most, 1.0);
   if (waits_for_machine_) most = std::min(most, kAfter);
   return wait_for_results(most);
 }
@@ -322,6 +330,8 @@ Result<int64_t> Fleet::own_worker() {
 
 Status Fleet::make_tables() {
   queue_.forget();
+  seen_.clear();
+  missing_.clear();
   keeper_.reset();
   worker_ = asker_.id = 0;
   return CostDatabase::open(options_.address).status();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fleet as a compiler sees it: candidates go into the queue (queue.h) at once, their costs come back as workers
 // measure them, in any order. Who has no worker for a candidate measures it here, as a worker would: it claims the job,
-// so that other compilers wait for the cost and do not measure it, too. It also tries what all workers have failed.
+// so that other compilers wait for the cost and do not measure it, too. It also measures what all workers have failed to measure.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ namespace collage::measure::fleet {
 struct FleetOptions {
   std::string address;
   TargetMachine target;
-  double server_patience =
-      30;  ///< seconds to wait for a server that went away, unless its address has `connect_timeout`
+  /// Seconds to wait for a server that went away, unless its address has `connect_timeout`.
+  double server_patience = 10;
   double worker_patience = 30;  ///< and for workers that did
   double tick_seconds = 5;      ///< between looks without a notification
   double lease_seconds = 15;    ///< of what is measured here
@@ -86,8 +86,9 @@ class Fleet {
   int64_t worker_ = 0;
   Asker asker_;
   bool has_given_up_ = false;
-  std::map<int64_t, Clock::time_point> seen_;  ///< needs that workers had, and when last
-  std::set<int64_t> explained_;                ///< needs
+  std::map<int64_t, Clock::time_point> seen_;     ///< needs that workers had, and when last
+  std::map<int64_t, Clock::time_point> missing_;  ///< needs without a worker, and since when
+  std::set<int64_t> explained_;                   ///< needs
   std::vector<std::string> warnings_, warned_;
 };
 

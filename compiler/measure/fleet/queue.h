@@ -14,8 +14,8 @@
 // where that is too short for somebody who came later, the failure answers the others, and the job waits again. A job that
 // nobody waits for is removed: a compiler that was killed is not heard of, and what it waits for ends with it.
 //
-// A failure that does not last is one of the worker that failed. Another worker tries next, if one is able to; the job is
-// given up when two have failed, or the only one twice. A compiler that can measure itself is one of those who are able.
+// A failure that does not last counts against the worker that had it. Another worker tries next, if there is one; the job is
+// given up when two have failed, or the only one has failed twice. A compiler that can measure itself counts as a worker here.
 //
 // Every function is an error where the server is lost or busy: the caller does what that asks for (postgres/retry.h) and goes on.
 #pragma once
@@ -51,7 +51,7 @@ struct Wanted {
 
 /// Who waits for jobs.
 struct Asker {
-  std::string name, host;     ///< those of the worker that it is while it measures itself
+  std::string name, host;     ///< also of the worker that it announces to measure itself
   bool measures = false;      ///< it can measure what it asks for, where no worker does
   double lease_seconds = 60;  ///< after which it is gone, if it is not heard of
   int64_t id = 0;             ///< in the database; 0: `put` makes it known there
@@ -120,11 +120,11 @@ class Queue {
   runtime::Result<bool> renew(const Asker& asker);
   /// It waits for nothing any more.
   runtime::Status withdraw(const Asker& asker);
-  /// What became of a job for who asked.
+  /// What became of a job, for an asker.
   runtime::Result<JobState> look(int64_t job, const Wanted& wanted, const Asker& asker);
   /// Which of these jobs the asker need not wait for any more.
   runtime::Result<std::vector<int64_t>> ended(const std::vector<int64_t>& jobs, const Asker& asker);
-  /// Which of these jobs wait, and every worker that is there has failed them more often than the asker.
+  /// Which of these waiting jobs every live worker has failed more often than the asker has.
   runtime::Result<std::vector<int64_t>> left_by_workers(const std::vector<int64_t>& jobs, const Asker& asker);
   /// Workers, the latest ones first.
   runtime::Result<std::vector<KnownWorker>> workers();
@@ -134,6 +134,8 @@ class Queue {
   runtime::Result<std::map<int64_t, std::vector<std::string>>> offers();
   /// How many live workers have each of these needs.
   runtime::Result<std::map<int64_t, size_t>> live_workers(const std::vector<int64_t>& needs);
+  /// Whether a live worker has this need, but cannot measure for now (`withhold`).
+  runtime::Result<bool> is_withheld(int64_t need);
   /// Claims one of these jobs, as `claim` does.
   runtime::Result<std::optional<Job>> claim_of(const std::vector<int64_t>& jobs, int64_t worker, double lease_seconds);
 
@@ -173,6 +175,8 @@ class Queue {
   /// Returns the id of an asker, which counts as there from now on.
   runtime::Result<int64_t> present(const Asker& asker);
   runtime::Status notify(const char* channel, int64_t payload);
+  /// Whether an UPDATE that returns `kVersion` changed a row. An error where the tables are those of a newer program.
+  runtime::Result<bool> has_changed(const postgres::Rows& rows);
   /// Has a job that was given up wait again, as if it were new.
   runtime::Status revive(int64_t job);
   /// Remove jobs that nobody waits for: of these, or those of askers, with the askers. Expect a transaction.

@@ -54,9 +54,13 @@ inline constexpr const char* kQueueTables = R"sql(
 )sql";
 
 /// Since version 4. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to those who failed it less often.
-/// Jobs of version 3 wait for nobody that is known.
+/// Jobs of version 3 wait for nobody that is known: they are given up, and a program that still puts such ones is refused.
 inline constexpr const char* kQueueAskers = R"sql(
-  DELETE FROM collage.job;
+  ALTER TABLE collage.job ADD COLUMN queue smallint;
+  UPDATE collage.job SET queue = 4, state = 2, lease_end = clock_timestamp(),
+    reason = 'a newer program brought the tables of the server up to date';
+  ALTER TABLE collage.job
+    ADD CONSTRAINT "the program is older than version 4 of the tables" CHECK (queue IS NOT NULL);
   ALTER TABLE collage.offer ADD COLUMN withheld boolean NOT NULL DEFAULT false;
   CREATE TABLE collage.asker(
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

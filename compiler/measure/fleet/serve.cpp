@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/fleet/lease_keeper.h"
+#include "compiler/measure/fleet/need.h"
 #include "compiler/measure/machine_lock.h"
 #include "compiler/measure/reference_kernel.h"
 
@@ -23,6 +26,7 @@ using Time = std::chrono::steady_clock;
 
 constexpr double kFirstWait = 0.1, kLongestWait = 5;  ///< for a server that is away
 constexpr std::chrono::minutes kMostTrouble{10};      ///< of one that is there
+constexpr int kMostFailuresInRow = 3;                 ///< of jobs with one need, before it does not count as able
 constexpr std::chrono::seconds kLockPatience{1};      ///< before jobs that need no lock are looked for again
 
 int64_t now_in_seconds() {
@@ -49,14 +53,20 @@ class Server {
   /// Measures one job that needs the machine alone; nothing while another program has it.
   Status measure_alone();
   Status measure(Job job, bool is_alone);
-  /// Ends what nobody waits for any more, of this worker's jobs or others'.
+  /// As Queue::reap; remembers when the next lease ends.
   Status reap();
   /// Says where the machine is slower than otherwise; returns how much.
   double look_for_drift();
-  /// Says of the worker that it waits for the machine, if it does.
+  /// Announces that the worker waits for the machine, or no longer does (an empty `holder`).
   void note_wait(const std::string& holder);
   /// A worker that waits for the machine longer than a lease does not count among those who measure, until it has it.
   Status offer(bool has_machine);
+  /// Nor does one that fails whatever has a need, until it measures one of these again.
+  Status count_result(const std::string& environment, const Measurement& measured);
+  /// Withholds what it cannot measure for now, and offers again what it can.
+  Status update_offers();
+  /// What it says of itself: why it does not measure, or not as fast as otherwise.
+  const std::string& note() const { return !wait_.empty() ? wait_ : !failing_.empty() ? failing_ : note_; }
   void exchange_reference();
   /// Whether what failed last may succeed later.
   bool may_pass() const;
@@ -77,14 +87,16 @@ class Server {
   int64_t worker_ = 0;
   std::vector<int64_t> alone_, side_by_side_;  ///< ids of needs
   Duration reference_;
-  std::string note_, wait_;
+  std::string note_, wait_, failing_;
   std::optional<double> next_lease_end_;  ///< of any worker, in seconds since `reaped_`
   Time::time_point reaped_;
   size_t measured_ = 0;
   int failures_ = 0;                             ///< in a row, for reasons that do not last
   std::optional<Time::time_point> waits_since_;  ///< for the machine
-  bool is_withheld_ = false;                     ///< what it offers to measure alone
-  std::string trouble_;                          ///< with the server, which was said
+  bool lacks_machine_ = false;                   ///< for longer than a lease
+  std::map<int64_t, int> failures_of_;           ///< as `failures_`, by need
+  std::set<int64_t> withheld_;                   ///< needs
+  std::string trouble_;                          ///< the last failure of the server that was reported
   Time::time_point trouble_since_;
 };
 
@@ -127,9 +139,10 @@ Status Server::announce() {
   }
   const Result<int64_t> id = queue_.announce(announcement, options_.lease_seconds, worker_);
   if (!id) return id.status();
+  if (*id != worker_) withheld_.clear();  // it has offers of its own
   worker_ = *id;
   keeper_->set_worker(worker_);
-  return Status::ok();
+  return update_offers();
 }
 
 double Server::look_for_drift() {
@@ -141,7 +154,7 @@ double Server::look_for_drift() {
   if (note.empty() != note_.empty())
     say(is_slow ? note + "; costs are marked as disturbed" : "as fast as otherwise again");
   note_ = note;
-  keeper_->set_note(note_);
+  keeper_->set_note(this->note());
   return slowdown;
 }
 
@@ -150,17 +163,52 @@ void Server::note_wait(const std::string& holder) {
   if (wait == wait_) return;
   wait_ = wait;
   if (!wait.empty()) say(wait);
-  keeper_->set_note(wait.empty() ? note_ : wait);
+  keeper_->set_note(note());
 }
 
 Status Server::offer(bool has_machine) {
   if (has_machine) waits_since_.reset();
   if (!has_machine && !waits_since_) waits_since_ = Time::now();
-  const bool is_to_withhold =
-      !has_machine && std::chrono::duration<double>(Time::now() - *waits_since_).count() > options_.lease_seconds;
-  if (is_to_withhold == is_withheld_ || (is_withheld_ && !has_machine)) return Status::ok();
-  if (Status status = queue_.withhold(worker_, alone_, is_to_withhold); !status) return status;
-  is_withheld_ = is_to_withhold;
+  lacks_machine_ =
+      !has_machine &&
+      (lacks_machine_ || std::chrono::duration<double>(Time::now() - *waits_since_).count() > options_.lease_seconds);
+  return update_offers();
+}
+
+Status Server::count_result(const std::string& environment, const Measurement& measured) {
+  const bool has_failed = measured.failed() && !measured.lasting;
+  failures_ = has_failed ? failures_ + 1 : 0;
+  const Result<std::vector<int64_t>> need = queue_.need_ids({need_of(environment)});
+  if (!need) return need.status();
+  int& failures = failures_of_[need->front()];
+  failures = has_failed ? failures + 1 : 0;
+  if (failures >= kMostFailuresInRow)
+    failing_ = fmt::format("it failed {} times in a row, the last time: {}", failures, measured.failure);
+  return update_offers();
+}
+
+Status Server::update_offers() {
+  std::vector<int64_t> withheld, offered;
+  bool fails = false;
+  for (const auto* needs : {&alone_, &side_by_side_}) {
+    for (int64_t need : *needs) {
+      const auto failures = failures_of_.find(need);
+      const bool is_failing = failures != failures_of_.end() && failures->second >= kMostFailuresInRow;
+      const bool is_to_withhold = is_failing || (lacks_machine_ && needs == &alone_);
+      fails = fails || is_failing;
+      if (is_to_withhold != withheld_.contains(need)) (is_to_withhold ? withheld : offered).push_back(need);
+    }
+  }
+  if (!fails) failing_.clear();
+  keeper_->set_note(note());
+  if (withheld.empty() && offered.empty()) return Status::ok();
+  // Who sees that it measures no longer sees why.
+  if (const Result<bool> known = queue_.beat(worker_, note()); !known) return known.status();
+  if (Status status = withheld.empty() ? Status::ok() : queue_.withhold(worker_, withheld, true); !status)
+    return status;
+  withheld_.insert(withheld.begin(), withheld.end());
+  if (Status status = offered.empty() ? Status::ok() : queue_.withhold(worker_, offered, false); !status) return status;
+  for (int64_t need : offered) withheld_.erase(need);
   return Status::ok();
 }
 
@@ -185,7 +233,6 @@ Status Server::measure(Job job, bool is_alone) {
   }
   if (!finished) return finished.status();
   ++measured_;
-  failures_ = measured.failed() && !measured.lasting ? failures_ + 1 : 0;
   const std::string result = measured.failed() ? "failed: " + measured.failure : runtime::to_string(measured.cost);
   switch (*finished) {
     case Finished::Stored:
@@ -197,7 +244,7 @@ Status Server::measure(Job job, bool is_alone) {
     case Finished::Waits: say(fmt::format("{}: {}, to be tried again", name, result)); break;
     case Finished::GivenUp: say(fmt::format("{}: {}, given up", name, result)); break;
   }
-  return Status::ok();
+  return count_result(job.wanted.environment, measured);
 }
 
 Status Server::reap() {
@@ -262,12 +309,16 @@ bool Server::recovers(const Status& trouble, double* pause) {
   }
   if (failure == Failure::TablesGone) {
     queue_.forget();
+    failures_of_.clear();  // needs have other ids
     worker_ = 0;
-    is_withheld_ = false;
     (void)CostDatabase::open(options_.address);  // makes them
   }
   if (failure != Failure::Lost && failure != Failure::ReadOnly) return true;
-  while (!connection_->reconnect(1) && wait_longer()) {
+  while (true) {
+    const Status again = connection_->reconnect(1);
+    if (again) break;
+    if (trouble_ != again.message()) say(fmt::format("the server is away: {}", trouble_ = again.message()));
+    if (!wait_longer()) break;
   }
   if (!connection_->is_lost()) say("connected again");
   return true;
@@ -279,7 +330,7 @@ Status Server::run() {
   if (Status status = announce(); !status) return status;
   say(fmt::format("worker `{}` {}: measures {}", options_.announcement.name, worker_, options_.announcement.backends));
   const auto once = [&]() -> Status {
-    const Result<bool> known = queue_.beat(worker_, note_);
+    const Result<bool> known = queue_.beat(worker_, note());
     if (!known) return known.status();
     if (!*known) {
       if (Status status = announce(); !status) return status;
@@ -287,7 +338,7 @@ Status Server::run() {
     if (Status status = reap(); !status) return status;
     if (Status status = measure_waiting(); !status) return status;
     note_wait("");
-    if (is_withheld_) {
+    if (lacks_machine_) {
       const bool has_machine = MachineLock::try_lock(options_.lock, Time::now()) != nullptr;
       if (Status status = offer(has_machine); !status) return status;
     }

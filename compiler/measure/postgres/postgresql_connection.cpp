@@ -103,10 +103,11 @@ struct Parts {
   int64_t silence_ms = 0;  ///< the most in a statement; 0: any
 };
 
+/// Returns 0 where the text is no number; no parameter of libpq is more than an int.
 int64_t number_in(const std::string& text) {
   int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
-  return std::max<int64_t>(number, 0);
+  return std::clamp<int64_t>(number, 0, std::numeric_limits<int>::max());
 }
 
 /// What the server gives up after: locks before the client takes the silence for a loss, and transactions without statements.
@@ -196,14 +197,17 @@ Result<Handle> connect_once(const Parts& parts, const Deadline& deadline, std::s
 }
 
 /// Tries again until the deadline where the server starts or ends just now, or has too many connections; `patient`: also where
-/// there is none.
+/// there is none. A last try that has too little time says less than the refusal before it.
 Result<Handle> connect(const Parts& parts, const Deadline& deadline, bool patient) {
   std::chrono::milliseconds pause = kFirstPause;
+  Status refusal = Status::ok();
   while (true) {
     std::string state;
     Result<Handle> made = connect_once(parts, deadline, &state);
+    if (made) return made;
+    if (!state.empty()) refusal = made.status();
     const bool may_pass = patient || (!state.empty() && failure_of(state) != Failure::Lasting);
-    if (made || deadline.is_over() || !may_pass) return made;
+    if (deadline.is_over() || !may_pass) return refusal ? made.status() : refusal;
     std::this_thread::sleep_for(std::min(pause, std::chrono::milliseconds(deadline.milliseconds())));
     pause = std::min(2 * pause, kLongestPause);
   }

@@ -22,7 +22,7 @@ namespace collage::measure::postgres {
 struct RetryOptions {
   /// Makes tables that are gone, and forgets what was in them; empty: that does not pass.
   std::function<runtime::Status()> make_tables{};
-  /// Whether the server is there to be written to: one that only reads may then have been replaced.
+  /// Whether the server took writes at the start: if it only reads now, another one may have taken its place.
   bool writes = true;
   double patience = 10;  ///< seconds, unless the address has `connect_timeout`
 };

@@ -12,6 +12,7 @@
 
 #include "compiler/driver/input/activate.h"
 #include "compiler/driver/input/rule_files.h"
+#include "compiler/measure/cost_database.h"
 #include "compiler/measure/environment.h"
 #include "compiler/measure/fleet/host_name.h"
 #include "compiler/measure/fleet/serve.h"
@@ -129,7 +130,7 @@ int serve_others(const MeasureOptions& options) {
   const runtime::Status status = measure::fleet::serve(serving, meter);
   if (serving.stop >= 0) ::close(serving.stop);
   if (status) return kSuccess;
-  fmt::print(stderr, "error: {}\n", status.message());
+  fmt::print(stderr, "error: --serve {}: {}\n", measure::shown_database(options.serve), status.message());
   return kInputError;
 }
 

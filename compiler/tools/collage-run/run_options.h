@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/execution/run_request.h"
+#include "runtime/cluster/mpi_transport.h"
 
 namespace CLI {
 class App;
@@ -19,9 +20,9 @@ struct RunOptions {
   int threads = 0;  ///< 0: as many as the package was compiled for
   int bench = 0;    ///< timed runs; 0: none
   std::string bench_json;
-  double timeout = 300;      ///< seconds that a rank waits for a value of another one; 0: no limit
-  double start_timeout = 8;  ///< seconds until all ranks are there; 0: no limit
-  std::string faults;        ///< file or text
+  double timeout = 300;  ///< seconds that a rank waits for a value of another one; 0: no limit
+  double start_timeout = runtime::MpiOptions().start.count();  ///< seconds until all ranks are there; 0: no limit
+  std::string faults;                                          ///< file or text
   execution::TraceRequest trace;
   execution::RequestsRequest requests;
   bool check = false;  ///< compare with the results that the package has with it

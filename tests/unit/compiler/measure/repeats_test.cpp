@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured once more, and how often in vain.
+// What is measured once more, and when repeats stop.
 #include "compiler/measure/repeats.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Repeats, WhatIsNotDisturbedIsNotRepeated) {
   EXPECT_TRUE(repeats.better_of(failed_measurement("rank 7"), again).failed());
 }
 
-TEST(Repeats, EndWhereTheyAreInVainUntilTheMachineIsQuiet) {
+TEST(Repeats, StopOnABusyMachineUntilItIsQuiet) {
   Repeats repeats;
   int repeated = 0;
   const auto again = [&] {
@@ -54,9 +54,9 @@ TEST(Repeats, EndWhereTheyAreInVainUntilTheMachineIsQuiet) {
   };
   for (int i = 0; i < 10; ++i) repeats.better_of(cost(9, "noise"), again);
   EXPECT_EQ(repeated, 3);
-  EXPECT_TRUE(repeats.are_in_vain());
+  EXPECT_TRUE(repeats.have_stopped());
   repeats.better_of(cost(9), again);
-  EXPECT_FALSE(repeats.are_in_vain());
+  EXPECT_FALSE(repeats.have_stopped());
   repeats.better_of(cost(9, "noise"), again);
   EXPECT_EQ(repeated, 4);
 }

@@ -317,6 +317,20 @@ TEST_F(FleetOfWorkers, TheCompilerTriesWhatTheOnlyWorkerFailed) {
   EXPECT_EQ(one.costs->stats().measured, 1u);
 }
 
+TEST_F(FleetOfWorkers, OneThatAlwaysFailsIsNotWaitedFor) {
+  start_worker("broken", "");
+  await_workers(1);
+  Compiler one = compiler(answering("0.001"));
+  const auto start = std::chrono::steady_clock::now();
+  expect_costs(*one.costs);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_EQ(one.costs->stats().measured, static_cast<size_t>(kCandidates));
+  const std::vector<std::string> warnings = one.fleet->take_warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("worker `broken` at here is not asked for `host`: it failed "), std::string::npos)
+      << warnings[0];
+}
+
 TEST_F(FleetOfWorkers, WhatACompilerLeftIsNotMeasured) {
   Asker dead = asker("dead", 0.1);
   const std::string environment = Environments({}, here_, 1, {}).of("");

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -37,11 +39,12 @@ class WaitingWorker : public FleetServer {
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     stop_ = ends[1];
     worker_ = std::thread([=, this, stop = ends[0]] {
-      JobMeter meter(
-          {"/bin/sh",
-           {"-c", "printf '\\0\\0\\0\\0' >&3; while sleep 0.01; do printf '\\15\\0\\0\\0ok 7000 1 3 0' >&3; done"},
-           here_},
-          {}, {});
+      JobMeter meter({"/bin/sh",
+                      {"-c", "test -e '" + broken_ +
+                                 "' && exit 1; printf '\\0\\0\\0\\0' >&3; while sleep 0.01; do printf '\\15\\0\\0\\0ok "
+                                 "7000 1 3 0' >&3; done"},
+                      here_},
+                     {}, {});
       ServeOptions options;
       options.address = address_;
       options.announcement.name = "waiting";
@@ -65,6 +68,13 @@ class WaitingWorker : public FleetServer {
   std::string said() {
     const std::lock_guard guard(saying_);
     return said_;
+  }
+  void put_some(int count) {
+    Asker asker{.name = "test", .host = "here"};
+    std::vector<Wanted> some;
+    for (int i = 0; i < count; ++i) some.push_back({one_.environment, std::to_string(i), one_.timeout});
+    const auto jobs = queue_->put(some, &asker);
+    EXPECT_TRUE(jobs) << jobs.message();
   }
   int64_t put_one() {
     Asker asker{.name = "test", .host = "here"};
@@ -90,6 +100,7 @@ class WaitingWorker : public FleetServer {
 
   TargetMachine here_;
   Wanted one_;
+  std::string broken_;  ///< while this file is there, the measuring process dies
   std::thread worker_;
   int stop_ = -1;
   std::mutex saying_;
@@ -124,6 +135,33 @@ TEST_F(WaitingWorker, CountsAgainWhereNothingIsLeftToMeasure) {
   EXPECT_GE(count("WITH gone AS (DELETE FROM collage.job RETURNING 1) SELECT count(*) FROM gone"), 1);
   other.reset();
   EXPECT_TRUE(comes_true([&] { return live() == 1; }));
+}
+
+TEST_F(WaitingWorker, DoesNotCountWhileItFails) {
+  broken_ = testing::TempDir() + "collage.test.broken." + std::to_string(::getpid());
+  std::ofstream(broken_) << "broken";
+  start_worker("", 15);
+  ASSERT_TRUE(comes_true([&] { return live() == 1; }));
+  put_some(4);
+  EXPECT_TRUE(comes_true([&] { return live() == 0; })) << said();
+  const auto known = queue_->workers();
+  ASSERT_TRUE(known && known->size() == 1);
+  EXPECT_TRUE((*known)[0].is_live) << "it is there";
+  EXPECT_NE((*known)[0].note.find("times in a row, the last time: "), std::string::npos) << (*known)[0].note;
+  std::filesystem::remove(broken_);
+  EXPECT_TRUE(comes_true([&] { return live() == 1; })) << said();
+}
+
+TEST_F(WaitingWorker, SaysWhyItCannotConnectAgain) {
+  address_ += "&connect_timeout=1";
+  start_worker("", 2);
+  ASSERT_TRUE(comes_true([&] { return live() == 1; }));
+  database_.reset();
+  connection_.reset();
+  ASSERT_EQ(PostgresCluster::run(PostgresCluster::instance().address("postgres"), "DROP DATABASE fleet WITH (FORCE)"),
+            "");
+  EXPECT_TRUE(comes_true([&] { return said().find("database \"fleet\" does not exist") != std::string::npos; }))
+      << said();
 }
 
 TEST_F(WaitingWorker, AnnouncesItselfInTablesThatWereMadeAnew) {

@@ -71,6 +71,15 @@ TEST_F(ServerConnection, SilenceMayBeLimitedFurther) {
   EXPECT_TRUE(server->is_lost());
 }
 
+/// Twice as many milliseconds would be no int64_t.
+TEST_F(ServerConnection, ALimitThatIsTooLargeIsTheLargest) {
+  const auto server =
+      Connection::open(cluster().address("connection", "postgres", "&tcp_user_timeout=4611686018427387904"));
+  ASSERT_TRUE(server) << server.message();
+  EXPECT_DOUBLE_EQ((*server)->silence(), 2147483.647);
+  EXPECT_TRUE((*server)->execute("SELECT 1"));
+}
+
 TEST_F(ServerConnection, ATransactionEndsWhereTheServerHangs) {
   const auto server = connect(500);
   ASSERT_TRUE(server);

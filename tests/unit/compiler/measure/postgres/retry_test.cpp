@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done about each kind of failure, with a connection that fails as it is told.
+// What is done about each kind of failure, with a connection that fails as a script says.
 #include "compiler/measure/postgres/retry.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class OneRow : public Rows {
   std::string text_;
 };
 
-class Told : public Connection {
+class Scripted : public Connection {
  public:
   Result<std::unique_ptr<Rows>> execute(std::string_view, std::initializer_list<Parameter>) override {
     return std::unique_ptr<Rows>(std::make_unique<OneRow>(is_standby ? "t" : "f"));
@@ -52,7 +52,7 @@ class Told : public Connection {
     if (fails.empty()) return Status::ok();
     failure_ = fails.front();
     if (fails.size() > 1 || !forever) fails.pop_front();
-    return Status::error("told so");
+    return Status::error("as scripted");
   }
 
   std::deque<Failure> fails;
@@ -70,14 +70,14 @@ double seconds_of(const std::function<void()>& action) {
 }
 
 TEST(RetryTest, WhatLastsIsAskedOnce) {
-  Told server;
+  Scripted server;
   server.fails = {Failure::Lasting};
   EXPECT_FALSE(Retry(server).ask([&] { return server.answer(); }));
   EXPECT_EQ(server.asked, 1);
 }
 
 TEST(RetryTest, ABusyServerIsWaitedFor) {
-  Told server;
+  Scripted server;
   server.fails = {Failure::Busy, Failure::Conflict};
   EXPECT_TRUE(Retry(server).ask([&] { return server.answer(); }));
   EXPECT_EQ(server.asked, 3);
@@ -85,7 +85,7 @@ TEST(RetryTest, ABusyServerIsWaitedFor) {
 }
 
 TEST(RetryTest, WhatDoesNotPassIsWaitedForOnce) {
-  Told server;
+  Scripted server;
   server.fails = {Failure::Busy};
   server.forever = true;
   Retry retry(server);
@@ -99,7 +99,7 @@ TEST(RetryTest, WhatDoesNotPassIsWaitedForOnce) {
 }
 
 TEST(RetryTest, ALostConnectionIsMadeAgain) {
-  Told server;
+  Scripted server;
   server.fails = {Failure::Lost, Failure::Lost};
   Retry retry(server);
   EXPECT_TRUE(retry.ask([&] { return server.answer(); }));
@@ -108,7 +108,7 @@ TEST(RetryTest, ALostConnectionIsMadeAgain) {
 }
 
 TEST(RetryTest, ButNotForEver) {
-  Told server;
+  Scripted server;
   server.fails = {Failure::Lost};
   server.forever = true;
   Retry retry(server);
@@ -120,7 +120,7 @@ TEST(RetryTest, ButNotForEver) {
 }
 
 TEST(RetryTest, OneThatConnectsAndIsSilentIsLost) {
-  Told server;
+  Scripted server;
   server.fails = {Failure::Lost};
   server.forever = true;
   Retry retry(server);
@@ -130,20 +130,20 @@ TEST(RetryTest, OneThatConnectsAndIsSilentIsLost) {
   };
   EXPECT_FALSE(retry.ask(silent));
   EXPECT_EQ(server.asked, 2) << "the second one fails 0.25 s after the first, longer than patience and silence";
-  EXPECT_EQ(retry.why_lost(), "told so");
+  EXPECT_EQ(retry.why_lost(), "as scripted");
 }
 
 TEST(RetryTest, AfterAFailoverAnotherServerWrites) {
-  Told server;
+  Scripted server;
   server.fails = {Failure::ReadOnly, Failure::ReadOnly};
   server.is_standby = true;
   EXPECT_TRUE(Retry(server).ask([&] { return server.answer(); }));
   EXPECT_EQ(server.reconnected, 2);
 }
 
-TEST(RetryTest, WhoMayOnlyReadIsToldAtOnce) {
+TEST(RetryTest, WhoMayOnlyReadIsRefusedAtOnce) {
   for (const bool is_standby : {false, true}) {
-    Told server;
+    Scripted server;
     server.fails = {Failure::ReadOnly};
     server.is_standby = is_standby;
     RetryOptions options;
@@ -155,7 +155,7 @@ TEST(RetryTest, WhoMayOnlyReadIsToldAtOnce) {
 }
 
 TEST(RetryTest, TablesAreMadeAgain) {
-  Told server;
+  Scripted server;
   server.fails = {Failure::TablesGone};
   int made = 0;
   RetryOptions options;
