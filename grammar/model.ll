@@ -8,14 +8,14 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "compiler/support/check.h"
+#include "compiler/support/scanner_failure.h"
 #include "compiler/support/visible.h"
 #include "model_parser.h"
 
 #define YY_DECL \
   collage::grammar::model::parser::symbol_type collage_model_scan(yyscan_t yyscanner)
 #define YY_USER_ACTION yyextra->advance(static_cast<size_t>(yyleng));
-#define YY_FATAL_ERROR(message) throw collage::support::InternalError(message)
+#define YY_FATAL_ERROR(message) collage::support::scanner_failed(message)
 #define yyterminate() return parser::make_END(yyextra->span())
 
 using collage::grammar::model::ScanState;

@@ -14,14 +14,14 @@
 #include <charconv>
 #include <cmath>
 
-#include "compiler/support/check.h"
+#include "compiler/support/scanner_failure.h"
 #include "compiler/support/utf8.h"
 #include "compiler/syntax/rules_keywords.h"
 #include "rules_parser.h"
 
 #define YY_DECL static collage::grammar::rules::parser::symbol_type scan_token(yyscan_t yyscanner)
 #define YY_USER_ACTION yyextra->advance(static_cast<size_t>(yyleng));
-#define YY_FATAL_ERROR(message) throw collage::support::InternalError(message)
+#define YY_FATAL_ERROR(message) collage::support::scanner_failed(message)
 #define yyterminate() return parser::make_END(yyextra->span())
 
 using collage::grammar::rules::ScanState;

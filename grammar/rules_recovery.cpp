@@ -296,7 +296,7 @@ void parser::report_syntax_error(const context& where) const {
   std::string hint = hint_for(state, found, where.location().begin, {expected, static_cast<size_t>(count)});
   if (!near.empty() && near == word) {  // a contextual keyword, which is a name as what follows is not what it takes
     near.clear();
-    message = fmt::format("unexpected `{}`", word);  // not `host` in place of `host`
+    message = fmt::format("unexpected `{}`", word);  // the usual text would expect the same word
     if (hint.empty() && contextual != nullptr) hint = form_of(*contextual);
   }
   if (hint.empty() && near.empty()) hint = place_hint(state, found, contextual, names);

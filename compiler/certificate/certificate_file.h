@@ -3,7 +3,7 @@
 // (problem/proof.h). `collagec --certificate FILE` writes it, `collage-check-certificate FILE` judges it.
 //
 // JSON. Nodes, values, formats, owners, constants, candidates and cases go by their index. A COST is whole picoseconds,
-// null where there is none. Values of equal conversions share a table.
+// null where there is none. Values of equal conversions share a table. `kept`: values inside a candidate that take memory.
 //
 //     {"collage_certificate": 4, "model": "digits",
 //      "about": {"model": HASH, "files": [["npu.rules", HASH], …], "options": {"--forbid": ["*=npu"], …},

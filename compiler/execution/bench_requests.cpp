@@ -59,14 +59,10 @@ std::optional<RequestsReport> bench_requests(const runtime::Plan& plan, std::sha
 }
 
 std::string print(const RequestsReport& report) {
-  std::string text =
-      fmt::format("{:<12}{} in flight: {:.4g} a second, {} with {} each; answers after {:.4g} ms\n", "requests",
-                  report.times.in_flight, report.times.per_second,
-                  report.workers == 1 ? "1 worker" : fmt::format("{} workers", report.workers),
-                  report.threads_of_each == 1 ? "1 thread" : fmt::format("{} threads", report.threads_of_each),
-                  report.times.median() * 1e3);
-  text += fmt::format("{:<12}one at a time: {:.4g} a second, {:.2f} times fewer\n", "", report.times.alone_per_second,
-                      report.times.per_second / report.times.alone_per_second);
+  const std::string by =
+      fmt::format(", {} with {} each", report.workers == 1 ? "1 worker" : fmt::format("{} workers", report.workers),
+                  report.threads_of_each == 1 ? "1 thread" : fmt::format("{} threads", report.threads_of_each));
+  std::string text = print(report.times, by);
   if (report.served.size() > 1) {
     text += fmt::format("{:<12}served by each set of devices: {}\n", "", fmt::join(report.served, ", "));
   }

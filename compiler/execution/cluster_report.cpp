@@ -103,13 +103,6 @@ std::optional<RequestTimes> bench_cluster(runtime::ClusterProgram& program, int 
   return std::move(*times);
 }
 
-std::string print(const RequestTimes& requests) {
-  return fmt::format("{:<12}{} in flight: {:.4g} a second; answers after {:.4g} ms\n", "requests", requests.in_flight,
-                     requests.per_second, requests.median() * 1e3) +
-         fmt::format("{:<12}one at a time: {:.4g} a second, {:.2f} times fewer\n", "", requests.alone_per_second,
-                     requests.per_second / requests.alone_per_second);
-}
-
 std::string print(const std::vector<RankReport>& ranks, runtime::Duration predicted) {
   std::string text;
   for (const RankReport& rank : ranks) {

@@ -32,7 +32,6 @@ runtime::Result<std::vector<RankReport>> gather_reports(const runtime::ClusterPr
 std::optional<RequestTimes> bench_cluster(runtime::ClusterProgram& program, int runs,
                                           const std::vector<runtime::Tensor>& inputs, support::Diagnostics& diags);
 
-std::string print(const RequestTimes& requests);
 /// A line for each rank, and what was predicted for the whole: `predicted` of one run.
 std::string print(const std::vector<RankReport>& ranks, runtime::Duration predicted);
 

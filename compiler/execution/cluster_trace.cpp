@@ -113,7 +113,7 @@ class TraceMerger {
     }
     for (runtime::PlanPartition partition : part.trace.partitions) whole_.partitions.push_back(std::move(partition));
     for (SpaceUse use : part.trace.spaces) {
-      if (use.space != runtime::host_space(0) && runtime::is_host_space(use.space)) continue;  // it has no memory here
+      if (runtime::is_other_host(use.space)) continue;  // it has no memory here
       use.space = global_name(use.space, part.host);
       for (auto& [time, bytes] : use.live) time += shift;
       whole_.spaces.push_back(std::move(use));

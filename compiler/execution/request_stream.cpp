@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/execution/request_stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -57,6 +59,13 @@ Result<double> RequestStream::run(int runs, size_t in_flight, std::vector<double
 
 double RequestTimes::median() const {
   return execution::median(seconds);
+}
+
+std::string print(const RequestTimes& times, const std::string& by) {
+  return fmt::format("{:<12}{} in flight: {:.4g} a second{}; answers after {:.4g} ms\n", "requests", times.in_flight,
+                     times.per_second, by, times.median() * 1e3) +
+         fmt::format("{:<12}one at a time: {:.4g} a second, {:.2f} times fewer\n", "", times.alone_per_second,
+                     times.per_second / times.alone_per_second);
 }
 
 Result<RequestTimes> time_requests(RequestStream& several, RequestStream& alone, int runs, size_t in_flight) {

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <future>
+#include <string>
 #include <vector>
 
 #include "runtime/core/status.h"
@@ -46,6 +47,9 @@ struct RequestTimes {
 
   double median() const;
 };
+
+/// Two lines; `by` follows the rate: `, 2 workers with 1 thread each`.
+std::string print(const RequestTimes& times, const std::string& by = "");
 
 /// Times `runs` requests with `in_flight` at once in `several`, then as many one at a time in `alone`, which may be the
 /// same; after a warm-up, twice in turn, of which the faster counts.

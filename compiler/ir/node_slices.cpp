@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -29,9 +30,10 @@ enum class Family {
   Pool,
   GlobalPool,
   Channelwise,  ///< BatchNormalization: parameters along dimension 1
-  Quantize,     ///< parameters along dimension `axis`
+  Quantize,     ///< parameters along dimension `axis`, or of blocks along it
   Along,        ///< each vector along dimension `axis` by itself
   Norm,         ///< LayerNormalization: the dimensions from `axis` on by themselves, with parameters that are broadcast
+  Matrix,       ///< Trilu: each matrix of the last two dimensions by itself
   Transpose,
   Reshape,  ///< the same elements in their order; operand 1, if there is one, is a shape or a list of dimensions
   Expand,
@@ -61,8 +63,10 @@ Family family_of(const OpDef& op) {
     return Family::Reshape;
   if (op.name == "Expand") return Family::Expand;
   if (op.name == "Concat") return Family::Concat;
-  // The second operands of these have unrelated shapes.
-  if (op.name == "CastLike" || op.name == "Dropout") return Family::Other;
+  if (op.name == "Trilu") return Family::Matrix;
+  // Operands of these have unrelated shapes, or an element depends on where it is.
+  if (op.name == "CastLike" || op.name == "ConstantOfShape" || op.name == "Dropout" || op.name == "EyeLike")
+    return Family::Other;
   bool broadcasts = std::find(kBroadcast.begin(), kBroadcast.end(), op.name) != kBroadcast.end();
   return op.kind == FusionKind::Elementwise || broadcasts ? Family::Elementwise : Family::Other;
 }
@@ -100,7 +104,7 @@ struct ReshapedAxis {
   int64_t to = 1;
 };
 
-/// Nullopt: there is no such dimension.
+/// Returns nullopt where there is no such dimension.
 ///
 ///     dimension 1 of [2, 8, 5, 4]   =>   dimension 1 of [2, 4, 2, 5, 4], 20 / 40
 ///     dimension 2 of [2, 5, 8, 4]   =>   dimension 2 of [2, 5, 32],       4 / 1
@@ -140,6 +144,7 @@ class NodeCutter {
       case Family::Quantize: ok = quantize(); break;
       case Family::Along: ok = along(); break;
       case Family::Norm: ok = norm(); break;
+      case Family::Matrix: ok = wanted_.axis + 2 < static_cast<int>(result().size()) ? same(0) : none(); break;
       case Family::Transpose: ok = transpose(); break;
       case Family::Reshape: ok = reshape(); break;
       case Family::Expand: ok = expand(); break;
@@ -254,10 +259,22 @@ class NodeCutter {
   }
 
   bool quantize() {
-    int64_t axis = node_.attrs.get_int("axis", 1);
-    if (axis < 0) axis += static_cast<int64_t>(result().size());
+    const int axis = axis_attr(1);
+    const int64_t block = node_.attrs.get_int("block_size", 0);
     for (size_t i = 1; i < node_.inputs.size(); ++i) {
-      if (has(i) && !shape(i).empty() && runtime::element_count(shape(i)) != 1 && axis == wanted_.axis) set(i, 0);
+      if (!has(i) || runtime::element_count(shape(i)) == 1) continue;
+      if (block > 0) {
+        if (axis != wanted_.axis) {
+          same(i);
+          continue;
+        }
+        if (wanted_.begin % block != 0 ||
+            (wanted_.end % block != 0 && wanted_.end != result()[static_cast<size_t>(axis)]))
+          return fail(fmt::format("a part would have some of a block of {}", block), block);
+        cut_.operands[i] = {axis, wanted_.begin / block, (wanted_.end + block - 1) / block};
+      } else if (axis == wanted_.axis) {
+        set(i, 0);
+      }
     }
     return same(0);
   }

@@ -116,7 +116,8 @@ struct SplitClause {
   int capture = -1;
   SplitAxis axis = SplitAxis::Batch;
   std::string device;
-  support::Span span;  ///< of the axis
+  support::Span span;         ///< of the axis
+  support::Span device_span;  ///< of the device's name
 };
 
 /// `knob tile in {8, 16}`: the backend's own choice; the cheapest value is taken.

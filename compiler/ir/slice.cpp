@@ -3,7 +3,6 @@
 #include "compiler/ir/slice.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -11,7 +10,7 @@
 namespace collage::ir {
 namespace {
 
-/// A part of a tensor whose elements are not made: the part's are made alone.
+/// A part of a tensor. Of one whose elements are not made, the part's are made alone.
 class SliceSource final : public runtime::ElementSource {
  public:
   SliceSource(Tensor whole, const Slice& slice) : whole_(std::move(whole)), slice_(slice) {
@@ -61,18 +60,10 @@ bool is_view(const TensorType& whole, const Slice& slice) {
 
 Tensor slice_of(const Tensor& tensor, const Slice& slice) {
   if (slice.is_whole()) return tensor;
-  if (!tensor.is_made()) {
-    return Tensor(tensor.dtype(), shape_of_slice(tensor.shape(), slice), std::make_shared<SliceSource>(tensor, slice));
-  }
+  auto source = std::make_shared<const SliceSource>(tensor, slice);
+  if (!tensor.is_made()) return Tensor(tensor.dtype(), shape_of_slice(tensor.shape(), slice), std::move(source));
   Tensor result(tensor.dtype(), shape_of_slice(tensor.shape(), slice));
-  auto axis = static_cast<size_t>(slice.axis);
-  size_t inner = size_of(tensor.dtype());
-  for (size_t d = axis + 1; d < tensor.shape().size(); ++d) inner *= static_cast<size_t>(tensor.shape()[d]);
-  size_t stride = inner * static_cast<size_t>(tensor.shape()[axis]);
-  size_t length = inner * static_cast<size_t>(slice.end - slice.begin);
-  if (length == 0 || tensor.bytes() == 0) return result;
-  const std::byte* from = tensor.data() + inner * static_cast<size_t>(slice.begin);
-  for (size_t at = 0; at < result.bytes(); at += length, from += stride) std::memcpy(result.data() + at, from, length);
+  source->write(0, {result.data(), result.bytes()});
   return result;
 }
 

@@ -26,7 +26,8 @@ class Splitter {
     for (;;) {
       const int64_t units = at_.end / unit;
       if (units < count) {
-        split.why = fmt::format("{} {} for {} parts", units, unit == 1 ? name_of(axis) : "groups", count);
+        const std::string_view what = unit == 1 ? name_of(axis) : units == 1 ? "group" : "groups";
+        split.why = fmt::format("{} {} for {} parts", units, what, count);
         return split;
       }
       Obstacle obstacle;

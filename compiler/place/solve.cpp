@@ -9,7 +9,7 @@
 #include "compiler/place/candidates/split_candidates.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/problem/subproblem.h"
-#include "runtime/core/checked_size.h"
+#include "runtime/core/room.h"
 
 namespace collage::place {
 namespace {
@@ -29,10 +29,9 @@ std::set<ValueId> constants_of(const Graph& graph, const std::vector<NodeId>& no
   return constants;
 }
 
-/// As the arenas count it: every tensor starts at an aligned address.
+/// As the arenas count it.
 size_t bytes_of(const Graph& graph, ValueId value, const ir::Format& format = {}) {
-  return runtime::align_up(std::max<size_t>(1, ir::bytes_in(graph.value(value).type, format)),
-                           runtime::kTensorAlignment);
+  return runtime::room_for(ir::bytes_in(graph.value(value).type, format));
 }
 
 size_t bytes_of(const Graph& graph, const std::set<ValueId>& values) {

@@ -5,15 +5,13 @@
 #include <map>
 #include <numeric>
 
-#include "runtime/core/checked_size.h"
-#include "runtime/core/tensor.h"
+#include "runtime/core/room.h"
 
 namespace collage::plan {
 namespace {
 
-/// Empty tensors have an address of their own, too: a null address means an absent operand.
 size_t rounded(const ArenaItem& item) {
-  return runtime::align_up(std::max<size_t>(item.bytes, 1), runtime::kTensorAlignment);
+  return runtime::room_for(item.bytes);
 }
 
 struct Placed {

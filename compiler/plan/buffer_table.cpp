@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/core/checked_size.h"
+#include "runtime/core/room.h"
 #include "runtime/encodings/encodings.h"
 
 namespace collage::plan {
@@ -28,7 +29,7 @@ void BufferTable::make_resident(BufferId id, runtime::Tensor data) {
   runtime::MemorySpace& space = plan_.spaces[static_cast<size_t>(buffer.space)];
   buffer.is_constant = true;
   buffer.offset = space.constant_bytes;
-  space.constant_bytes += runtime::align_up(std::max<size_t>(data.bytes(), 1), runtime::kTensorAlignment);
+  space.constant_bytes += runtime::room_for(data.bytes());
   plan_.constants.push_back({id, std::move(data)});
 }
 

@@ -85,7 +85,8 @@ std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Plac
   const ir::Graph& expanded = splits ? splits->graph : graph;
   const ir::Placement& placed = splits ? splits->placement : placement;
   std::optional<BuiltPlan> built =
-      build_rewritten({expanded, placed, targets, splits ? &*splits : nullptr, nullptr, unheard, true});
+      build_rewritten({expanded, placed, targets, splits ? &*splits : nullptr, nullptr, unheard,
+                       /*may_exceed=*/true});
   if (built && splits) map_to_original(graph, placement, *splits, &*built);
   if (!built) return std::nullopt;
   return std::move(built->plan);

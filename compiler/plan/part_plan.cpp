@@ -6,8 +6,8 @@
 #include <set>
 
 #include "compiler/support/check.h"
-#include "runtime/core/checked_size.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/room.h"
 
 namespace collage::plan {
 namespace {
@@ -153,7 +153,7 @@ class PartMaker {
     if (!is_ours(id)) {
       runtime::MemorySpace& space = plan_.spaces[static_cast<size_t>(made.space)];
       made.offset = space.arena_bytes;
-      space.arena_bytes += runtime::align_up(std::max<size_t>(made.tensor.bytes(), 1), runtime::kTensorAlignment);
+      space.arena_bytes += runtime::room_for(made.tensor.bytes());
     }
     plan_.buffers.push_back(std::move(made));
     return at->second;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/plan/plan_memory.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 
-#include "runtime/core/checked_size.h"
+#include "runtime/core/room.h"
 #include "runtime/encodings/encodings.h"
 
 namespace collage::plan {
@@ -17,7 +16,7 @@ size_t constant_bytes(const runtime::LibraryProgram& program) {
     if (value.constant.is_empty_handle()) continue;
     const size_t own = value.encoding.empty() ? value.constant.bytes()
                                               : runtime::least_encoded_bytes(value.dtype, value.shape, value.encoding);
-    bytes += runtime::align_up(std::max<size_t>(1, own), runtime::kTensorAlignment);
+    bytes += runtime::room_for(own);
   }
   return bytes;
 }
@@ -46,7 +45,8 @@ std::vector<size_t> library_bytes(const runtime::Plan& plan) {
   std::map<std::string, size_t> by_instance;
   for (const runtime::Step& step : plan.steps) {
     const LibraryUse use = use_of(step);
-    if (use.bytes > 0) by_instance[plan.partitions[static_cast<size_t>(use.partition)].instance] += use.bytes;
+    if (use.bytes == 0 || use.partition < 0) continue;
+    by_instance[plan.partitions[static_cast<size_t>(use.partition)].instance] += use.bytes;
   }
   std::vector<size_t> bytes;
   for (const runtime::MemorySpace& space : plan.spaces) {

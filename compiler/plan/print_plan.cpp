@@ -159,10 +159,7 @@ class Printer {
       return fmt::format("convert %{} from {} to {}", from.name, plan_.spaces[static_cast<size_t>(from.space)].name,
                          plan_.spaces[static_cast<size_t>(to.space)].name);
     }
-    int partition = -1;
-    if (const auto* host = std::get_if<runtime::HostStep>(&step)) partition = host->partition;
-    if (const auto* library = std::get_if<runtime::LibraryStep>(&step)) partition = library->partition;
-    if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) partition = device->partition;
+    const int partition = partition_of(step);
     return partition < 0 ? "no partition" : plan_.partitions[static_cast<size_t>(partition)].name;
   }
 

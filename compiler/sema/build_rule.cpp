@@ -276,6 +276,7 @@ class RuleBuilder {
       ir::SplitClause split;
       split.capture = find_capture(ast.name, Code::UnknownName);
       split.device = ast.device.text;
+      split.device_span = ast.device.span;
       bool is_right = split.capture >= 0 && is_node(split.capture, ast.name);
       ok = check_split_device(ast.device) && is_right && ok;
       for (const Word& word : ast.axes) {
@@ -312,9 +313,7 @@ class RuleBuilder {
           .error(Code::SplitDevices, word.span, "backend `{}` has no device `{}`", context_.backend.name, word.text)
           .did_you_mean(support::closest(word.text, names));
     }
-    if (device->count > 1) return true;
-    return diags_.error(Code::SplitDevices, word.span, "there is only one `{}`, nothing to split over", word.text)
-        .note(device->span, "`device {} count 2` declares two", word.text);
+    return true;  // how many there are may be for a cluster to say: check_rule_set
   }
 
   bool check_split(const ir::SplitClause& split, const Word& word) {

@@ -197,6 +197,27 @@ void warn_of_single(const ir::RuleSet& rules, Diagnostics& diags) {
   }
 }
 
+/// Checks that there are several of the devices over which rules split. Those of a cluster are as many as its hosts have.
+bool check_split_devices(const ir::RuleSet& rules, Diagnostics& diags) {
+  std::vector<support::Span> reported;  // a rule of several operators is one for each
+  for (const ir::Backend& backend : rules.backends) {
+    for (const ir::Rule& rule : backend.rules) {
+      for (const ir::SplitClause& split : rule.splits) {
+        const auto device = std::find_if(backend.devices.begin(), backend.devices.end(),
+                                         [&](const ir::DeviceDecl& d) { return d.name == split.device; });
+        if (device == backend.devices.end() || device->count > 1 || !device->hosts.empty()) continue;
+        if (std::find(reported.begin(), reported.end(), split.device_span) != reported.end()) continue;
+        reported.push_back(split.device_span);
+        diags
+            .error(Code::SplitDevices, split.device_span, "there is only one `{}`, nothing to split over", split.device)
+            .note(device->span, "`device {} count 2` declares two, and so does `devices {} 2` of a cluster",
+                  split.device, split.device);
+      }
+    }
+  }
+  return reported.empty();
+}
+
 /// Checks that each memory can be reached from the first host's.
 bool check_reached(const ir::RuleSet& rules, const ir::Topology& topology, Diagnostics& diags) {
   bool ok = true;
@@ -291,6 +312,7 @@ bool check_rule_set(ir::RuleSet& rules, Diagnostics& diags) {
   }
   ok = check_ends(rules, names, diags) && ok;
   ok = place_devices(rules, diags) && ok;
+  ok = check_split_devices(rules, diags) && ok;
   const size_t declared_switches = rules.switches.size();
   ok = expand_shapes(rules, diags) && ok;
   if (ok) warn_of_single(rules, diags);

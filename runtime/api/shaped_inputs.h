@@ -15,7 +15,7 @@ class ShapedInputs {
   /// `shaped`: null for a model of one shape.
   ShapedInputs(std::shared_ptr<const CompiledModel> compiled, std::shared_ptr<const ShapedModel> shaped);
 
-  /// Fails where no specialisation takes the inputs, or one has another dtype or no elements.
+  /// Fails where no specialisation takes the inputs, or where an input has another dtype, no shape or no buffer.
   Result<ShapeChoice> choose(std::span<const collage_array> inputs) const;
   Result<std::shared_ptr<const CompiledModel>> model(size_t variant) const;
   /// Copies with the rows that the choice adds. Expects inputs that were chosen for.

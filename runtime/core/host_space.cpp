@@ -27,4 +27,8 @@ std::optional<int> host_number(std::string_view space) {
   return number;
 }
 
+bool is_other_host(std::string_view space) {
+  return space != kHost && is_host_space(space);
+}
+
 }  // namespace collage::runtime

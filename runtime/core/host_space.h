@@ -19,4 +19,7 @@ inline bool is_host_space(std::string_view space) {
   return host_number(space).has_value();
 }
 
+/// In what one host of a cluster has of a plan, where its own memory is `host` (plan/plan.h): whether it is that of another.
+bool is_other_host(std::string_view space);
+
 }  // namespace collage::runtime

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "runtime/core/checked_size.h"
+#include "runtime/core/room.h"
 
 namespace collage::runtime {
 
 Result<DeviceAddress> AddressSpace::allocate(size_t bytes) {
-  size_t size = align_up(std::max<size_t>(bytes, 1), kTensorAlignment);
+  size_t size = room_for(bytes);
   size_t limit = capacity_ != 0 ? capacity_ : SIZE_MAX / 2;
   DeviceAddress at = 0;
   for (const auto& [address, length] : blocks_) {

@@ -4,11 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <mutex>
 
 #include "runtime/core/checked_size.h"
 #include "runtime/core/checksum.h"
+#include "runtime/core/room.h"
 
 namespace collage::runtime {
 namespace {
@@ -69,7 +69,7 @@ Result<DeviceAddress> BlockMemory::allocate(size_t bytes) {
   std::unique_lock lock(mutex_);
   Result<DeviceAddress> address = addresses_.allocate(bytes);
   if (!address) return address;
-  std::shared_ptr<Block> block = Block::map(align_up(std::max<size_t>(bytes, 1), kTensorAlignment));
+  std::shared_ptr<Block> block = Block::map(room_for(bytes));
   if (block == nullptr) {  // this machine has less memory than the device
     (void)addresses_.free(*address);
     return Status::error("the host has no memory for " + std::to_string(bytes) + " bytes of the device");

@@ -59,12 +59,15 @@ Result<Bytes> decode_bf16(const Bytes& from, size_t expected) {
   return to;
 }
 
+/// A run: its length in one byte, and the byte that is repeated.
+constexpr size_t kLongestRun = 255, kRunBytes = 2;
+
 /// Pairs of a count (1 to 255) and a byte: `00 00 00 7f => 03 00 01 7f`.
 Bytes encode_rle(const Bytes& from) {
   Bytes to;
   for (size_t i = 0; i < from.size();) {
     size_t end = i + 1;
-    while (end < from.size() && end - i < 255 && from[end] == from[i]) ++end;
+    while (end < from.size() && end - i < kLongestRun && from[end] == from[i]) ++end;
     to.push_back(static_cast<std::byte>(end - i));
     to.push_back(from[i]);
     i = end;
@@ -74,8 +77,8 @@ Bytes encode_rle(const Bytes& from) {
 
 Result<Bytes> decode_rle(const Bytes& from, size_t expected) {
   Bytes to;
-  if (from.size() % 2 != 0) return Status::error("rle: a run without its byte");
-  for (size_t i = 0; i < from.size(); i += 2) {
+  if (from.size() % kRunBytes != 0) return Status::error("rle: a run without its byte");
+  for (size_t i = 0; i < from.size(); i += kRunBytes) {
     auto count = static_cast<size_t>(from[i]);
     if (count == 0 || count > expected - to.size()) return Status::error("rle: a run of an impossible length");
     to.insert(to.end(), count, from[i + 1]);
@@ -196,14 +199,13 @@ std::string encoding_misfit(DType dtype, const Shape& shape, std::string_view ch
 }
 
 size_t least_encoded_bytes(DType dtype, const Shape& shape, std::string_view chain) {
-  constexpr size_t kMostRun = 255, kRunBytes = 2;
   const size_t plain = static_cast<size_t>(element_count(shape)) * size_of(dtype);
   const Result<std::vector<Link>> links = links_of(chain, dtype, shape);
   if (!links || links->empty()) return plain;
   const Link& last = links->back();
   const Result<Form> form = next_form(*last.encoding, last.before);
   if (!form) return plain;
-  return form->is_packed ? (last.before.bytes() + kMostRun - 1) / kMostRun * kRunBytes : form->bytes();
+  return form->is_packed ? (last.before.bytes() + kLongestRun - 1) / kLongestRun * kRunBytes : form->bytes();
 }
 
 Result<std::vector<std::byte>> encode_constant(const Tensor& constant, std::string_view chain) {

@@ -188,11 +188,8 @@ class PackageReader {
     if (pages <= 0 || page <= 0) return Status::ok();
     const size_t memory = static_cast<size_t>(pages) * static_cast<size_t>(page);
     size_t most = 0;
-    const auto is_elsewhere = [&](const MemorySpace& space) {
-      return space.name != host_space(0) && is_host_space(space.name);
-    };
     for (const MemorySpace& space : package_.plan.spaces) {
-      if (!is_elsewhere(space)) most = std::max(most, space.arena_bytes);
+      if (!is_other_host(space.name)) most = std::max(most, space.arena_bytes);
     }
     for_each_kernel_call(package_.plan, [&](const KernelCall& call) { most = std::max(most, call.scratch_bytes); });
     if (most <= memory) return Status::ok();

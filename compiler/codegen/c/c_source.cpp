@@ -14,7 +14,7 @@
 #include "compiler/codegen/lower/lower_group.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/placement.h"
-#include "runtime/core/checked_size.h"
+#include "runtime/core/room.h"
 
 namespace collage::codegen {
 namespace {
@@ -167,7 +167,7 @@ class FunctionWriter {
 
   std::string in_workspace(size_t bytes) {
     std::string place = fmt::format("(char *)workspace + {}", function_.workspace_bytes);
-    function_.workspace_bytes += runtime::align_up(std::max<size_t>(bytes, 1), runtime::kTensorAlignment);
+    function_.workspace_bytes += runtime::room_for(bytes);
     return place;
   }
 

@@ -45,8 +45,7 @@ std::string_view instead_of(std::string_view option) {
            "its own";
   if (option == "--placement")
     return "`--place NODES=BACKEND` is about nodes of any stage; `--emit=graph -o NAME.ir` writes each stage as a "
-           "model, which "
-           "follows the file that `--save-placement` wrote for it";
+           "model, which follows the file that `--save-placement` wrote for it";
   return "";
 }
 

@@ -2,6 +2,7 @@
 // `--simulate`: the placement as always, and its plan on the clock of the event model alone.
 #include "compiler/driver/commands/command.h"
 #include "compiler/driver/input/written_partitions.h"
+#include "compiler/driver/search/memory_text.h"
 #include "compiler/driver/simulate/print_simulation.h"
 #include "compiler/execution/trace.h"
 #include "compiler/plan/build_plan.h"
@@ -24,6 +25,9 @@ std::optional<Simulated> place_for_simulation(const Command& command, const Cand
   std::optional<FoundPlacement> found = compilation.find_placement(candidates, compilation.strategy(), command.diags,
                                                                    /*log=*/nullptr, /*compiles=*/false);
   if (!found) return std::nullopt;
+  if (!found->exceeded.empty()) {
+    command.diags.warning_at(Code::LimitExceeded, "--simulate", "{}", excess_text(found->exceeded));
+  }
   SimulatedSearch search{compilation.settings().strategy, found->seconds, human(found->predicted), 0, found->optimal};
   search.gap = place::gap(found->predicted, found->bound).value_or(0);
   return Simulated{std::move(found->placement), std::move(search)};

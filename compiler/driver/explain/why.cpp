@@ -140,8 +140,10 @@ class Reporter {
     const place::BackendId backend = backend_id(explained_, home.backend);
     if (!backend.is_valid()) return;
     const place::BackendCandidates& found = built().backends[backend];
-    for (const place::BackendCandidate& candidate : found.candidates) {
+    for (place::BackendCandidateId id : found.candidates.ids()) {
+      const place::BackendCandidate& candidate = found.candidates[id];
       if (!candidate.split || candidate.split->split == home.split || candidate.members.nodes != home.nodes) continue;
+      if (is_left_out(backend, id, home.nodes)) continue;
       add_line(fmt::format("into {} parts along {}: {}, copies included", candidate.split->parts.size(),
                            name_of(candidate.split->split.axis), human(candidate.cost)));
     }
@@ -149,6 +151,22 @@ class Reporter {
       if (std::binary_search(refusal.nodes.begin(), refusal.nodes.end(), node) && refusal.nodes == home.nodes)
         add_line("not into " + refusal.message);
     }
+  }
+
+  /// Whether a split was priced, and then not offered for a reason that is shown.
+  bool is_left_out(place::BackendId backend, place::BackendCandidateId id, const std::vector<NodeId>& nodes) const {
+    const place::BackendCandidates& found = built().backends[backend];
+    const place::SplitCandidate& split = *found.candidates[id].split;
+    const std::string start = fmt::format("{} parts along {}: ", split.parts.size(), name_of(split.split.axis));
+    const bool has_reason = std::any_of(
+        found.split_refusals.begin(), found.split_refusals.end(),
+        [&](const match::Refusal& refusal) { return refusal.nodes == nodes && refusal.message.starts_with(start); });
+    if (!has_reason) return false;
+    for (place::CandidateId c : built().candidate_ids()) {
+      const place::CandidateOrigin& origin = built().origin(c);
+      if (origin.backend == backend && origin.candidate == id) return false;
+    }
+    return true;
   }
 
   /// `1.2 ms more: +2 ms onednn, -0.8 ms npu`

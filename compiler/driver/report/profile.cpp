@@ -36,11 +36,11 @@ std::string partition_name(const runtime::Plan& plan, int partition) {
 
 /// From or to another host.
 bool is_message(const runtime::Plan& plan, const runtime::ConvertStep& step) {
-  const auto is_remote = [&](runtime::BufferId id) {
-    const int space = plan.buffers[static_cast<size_t>(id)].space;
-    return space != 0 && runtime::is_host_space(plan.spaces[static_cast<size_t>(space)].name);
+  const auto is_elsewhere = [&](runtime::BufferId id) {
+    const auto space = static_cast<size_t>(plan.buffers[static_cast<size_t>(id)].space);
+    return runtime::is_other_host(plan.spaces[space].name);
   };
-  return is_remote(step.from) || is_remote(step.to);
+  return is_elsewhere(step.from) || is_elsewhere(step.to);
 }
 
 /// The calls of a step, or the step itself.

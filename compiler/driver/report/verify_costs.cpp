@@ -15,27 +15,12 @@
 namespace collage::driver {
 namespace {
 
-/// The step's partition, or -1 for a conversion.
-int partition_of(const runtime::Step& step) {
-  return std::visit(
-      [](const auto& any) {
-        if constexpr (requires { any.partition; }) {
-          return any.partition;
-        } else {
-          return -1;
-        }
-      },
-      step);
-}
-
-/// True for the end of a copy between two hosts that waits for the other one.
+/// True for the end of a copy between two hosts, of a part, that waits for the other one.
 bool is_received(const runtime::Plan& plan, const runtime::Step& step) {
   const auto* convert = std::get_if<runtime::ConvertStep>(&step);
   if (convert == nullptr) return false;
   const auto from = static_cast<size_t>(plan.buffers[static_cast<size_t>(convert->from)].space);
-  return std::any_of(plan.devices.begin(), plan.devices.end(), [&](const runtime::DeviceSpec& device) {
-    return device.kind == runtime::kRemoteKind && device.space == plan.spaces[from].name;
-  });
+  return runtime::is_other_host(plan.spaces[from].name);
 }
 
 /// Where the time of a step counts: the row of its partition in the whole plan, or the one after those of partitions.

@@ -257,21 +257,27 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
   return plan;
 }
 
-/// Devices, and hosts of a cluster, whose memory the plan exceeds.
-std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Placement& placement) {
+/// Devices, and hosts of a cluster, whose memory the outlined plan exceeds. `more`: bytes by instance that only code shows.
+std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Placement& placement,
+                                         const std::map<std::string, int64_t>& more = {}) {
   const bool is_on_host = std::all_of(placement.partitions.begin(), placement.partitions.end(),
                                       [](const ir::Partition& partition) { return partition.instance == "host"; });
   if (input.limits.empty() || input.targets == nullptr || (is_on_host && !input.targets->is_cluster())) return {};
   std::vector<plan::DeviceMemory> devices = plan::count_device_memory(input.graph, placement, *input.targets);
+  for (plan::DeviceMemory& device : devices) {
+    const auto at = more.find(device.instance);
+    if (at != more.end()) device.bytes += static_cast<size_t>(at->second);
+  }
   std::erase_if(devices, [](const plan::DeviceMemory& device) { return !device.is_exceeded(); });
   return devices;
 }
 
 /// By how many bytes the plan of a solution, joined or not, exceeds the memory of devices.
-std::map<std::string, int64_t> excess_of_plan(const SearchInput& input, const place::Solution& solution) {
+std::map<std::string, int64_t> excess_of_plan(const SearchInput& input, const place::Solution& solution,
+                                              const std::map<std::string, int64_t>& more) {
   std::vector<plan::DeviceMemory> devices;
   for (Joins joins : {Joins::Yes, Joins::No}) {
-    devices = exceeded(input, joined_placement(input, solution, joins).placement);
+    devices = exceeded(input, joined_placement(input, solution, joins).placement, more);
     if (devices.empty()) break;
   }
   std::map<std::string, int64_t> excess;
@@ -376,15 +382,11 @@ WeighedPlacement weighed_placement(const SearchInput& input, const place::Soluti
   std::shared_ptr<const Program> program = weigh(input, &weighed.plan);
   if (weighed.plan.exceeded.empty()) return weighed;
   FoundPlacement apart = to_found_placement(input, solution, Joins::No);
-  if (apart.placement.partitions.size() > weighed.plan.placement.partitions.size()) program = weigh(input, &apart);
-  if (apart.placement.partitions.size() == weighed.plan.placement.partitions.size()) {
-    weighed.apart = std::move(program);
-  } else if (apart.exceeded.empty()) {
-    weighed.plan = std::move(apart);
-  } else {
-    weighed.plan.exceeded = std::move(apart.exceeded);
-    weighed.apart = std::move(program);
-  }
+  const bool was_joined = apart.placement.partitions.size() > weighed.plan.placement.partitions.size();
+  weighed.apart = was_joined ? weigh(input, &apart) : std::move(program);
+  if (!was_joined) return weighed;
+  if (apart.exceeded.empty()) return {std::move(apart), nullptr};
+  weighed.plan.exceeded = std::move(apart.exceeded);
   return weighed;
 }
 
@@ -399,16 +401,18 @@ std::optional<FoundPlacement> find_fitting(const SearchInput& asked, const place
   SearchInput input = asked;
   LearnedConstants learned(input.graph, input.priced != nullptr ? *input.priced : input.built);
   if (!input.limits.empty() && input.targets != nullptr) {
-    input.options.excess = [&](const place::Solution& solution) { return excess_of_plan(asked, solution); };
+    input.options.excess = [&](const place::Solution& solution) {
+      return excess_of_plan(asked, solution, learned.more(solution.chosen));
+    };
   }
   std::optional<FoundPlacement> plan;
   std::optional<Cost> bound;  // of the first search: later ones count more, or have too little memory
   for (int lowered = 0, lessons = 0; lowered < kAttempts;) {
     const place::BuiltProblem& built = learned.built();
+    *fits_at_once = !bound;
     std::optional<place::Solution> solution = solve(input, built, strategy, why);
     if (!solution) return plan;  // building it says what is missing
     if (input.objective->is_concurrent()) solution->bound = improve(input, built, strategy, &*solution);
-    *fits_at_once = !bound;
     if (bound) {
       solution->bound = *bound;
       solution->optimal = place::is_exact(strategy) && solution->cost == *bound;
@@ -433,7 +437,7 @@ std::optional<FoundPlacement> find_fitting(const SearchInput& asked, const place
 enum class Baselines { Quick, All };
 
 /// After searches that refused plans, or had limits that were too low: what a simpler strategy finds in the same memory may be
-/// better.
+/// better, as is any plan that fits where this one does not.
 void take_better_baseline(const SearchInput& input, Baselines baselines, FoundPlacement* plan) {
   using Kind = place::Strategy::Kind;
   std::vector<place::Strategy> simpler = {{Kind::Greedy, {}}, {Kind::Eager, {}}};
@@ -445,7 +449,8 @@ void take_better_baseline(const SearchInput& input, Baselines baselines, FoundPl
     std::string why;
     bool fits_at_once = false;
     std::optional<FoundPlacement> other = find_fitting(input, strategy, &why, &fits_at_once);
-    if (!other || other->predicted >= plan->predicted || !other->exceeded.empty()) continue;
+    if (!other || !other->exceeded.empty()) continue;
+    if (plan->exceeded.empty() && other->predicted >= plan->predicted) continue;
     other->bound = other->solution.bound = plan->bound;
     other->optimal = other->solution.optimal = other->predicted == plan->bound;
     other->solution.is_limited = true;
@@ -468,7 +473,7 @@ std::optional<FoundPlacement> find_placement(const SearchInput& input, const pla
   // The search refuses plans that it cannot foresee to be too large, and may end with none that is as good.
   const bool may_have_refused = plan && plan->solution.is_limited && !plan->optimal && !input.limits.empty();
   if (plan && place::is_exact(strategy) && (!fits_at_once || may_have_refused)) {
-    constexpr size_t kFewNodes = 64;  // strategies that search as well take no time
+    constexpr size_t kFewNodes = 64;  // up to here strategies that search take little time
     const bool takes_all = !fits_at_once || input.graph.node_count() <= kFewNodes;
     take_better_baseline(input, takes_all ? Baselines::All : Baselines::Quick, &*plan);
   }

@@ -72,8 +72,8 @@ struct FoundPlacement {
   double seconds = 0;     ///< of the search
   /// Memories that its plan exceeds, of the partitions as the search chose them where not even these fit.
   std::vector<plan::DeviceMemory> exceeded{};
-  std::shared_ptr<const Program> program =
-      nullptr;  ///< of the placement, where the search compiled it, without a warning
+  /// Of the placement, where the search compiled it without a warning; else null.
+  std::shared_ptr<const Program> program = nullptr;
 };
 
 /// The objective's value of a placement.

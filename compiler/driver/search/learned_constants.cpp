@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/core/checked_size.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/room.h"
 
 namespace collage::driver {
 namespace {
@@ -19,7 +19,7 @@ std::vector<runtime::BufferId> buffers_of(const runtime::HostCall& call) {
   return std::get<runtime::LibraryCall>(call).inputs;
 }
 
-/// By partition: the bytes of resident constants that generated code and reference kernels read.
+/// By partition: the bytes of resident constants that its code reads, generated or of a library.
 std::vector<int64_t> kept_by_code(const runtime::Plan& plan) {
   std::vector<std::set<runtime::BufferId>> read(plan.partitions.size());
   for (const runtime::Step& step : plan.steps) {
@@ -36,22 +36,21 @@ std::vector<int64_t> kept_by_code(const runtime::Plan& plan) {
   for (const std::set<runtime::BufferId>& constants : read) {
     size_t bytes = 0;
     for (runtime::BufferId id : constants) {
-      const size_t own = plan.buffers[static_cast<size_t>(id)].tensor.bytes();
-      bytes += runtime::align_up(std::max<size_t>(1, own), runtime::kTensorAlignment);
+      bytes += runtime::room_for(plan.buffers[static_cast<size_t>(id)].tensor.bytes());
     }
     kept.push_back(static_cast<int64_t>(bytes));
   }
   return kept;
 }
 
-/// Of all that a candidate keeps, as the problem counts it.
+/// Bytes of a candidate's constants, as the problem counts them.
 int64_t counted(const place::Problem& problem, CandidateId candidate) {
   int64_t bytes = 0;
   for (place::ConstantId k : problem.candidates[candidate].constants) bytes += problem.constant_bytes[k];
   return bytes;
 }
 
-/// Whether two candidates are one piece of code, on two hosts or on one.
+/// Whether two candidates compile to the same code, each for its host.
 bool has_equal_code(const place::Problem& problem, const Candidate& a, const Candidate& b) {
   const place::Owner& one = problem.owners[a.owner];
   const place::Owner& other = problem.owners[b.owner];
@@ -78,6 +77,20 @@ bool LearnedConstants::learn(const runtime::Plan& plan, const std::vector<Candid
     is_new = true;
   }
   return is_new;
+}
+
+std::map<std::string, int64_t> LearnedConstants::more(const std::vector<CandidateId>& chosen) const {
+  std::map<std::string, int64_t> bytes;
+  if (learned_ == nullptr) return bytes;
+  const place::Problem& problem = learned_->problem;
+  const place::ConstantId first_learned = asked_.problem.constant_bytes.next_id();
+  for (CandidateId c : chosen) {
+    const Candidate& candidate = problem.candidates[c];
+    for (place::ConstantId k : candidate.constants) {
+      if (k >= first_learned) bytes[problem.owners[candidate.owner].instance] += problem.constant_bytes[k];
+    }
+  }
+  return bytes;
 }
 
 /// None where the partition is no single candidate.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What code for the host keeps resident shows when a plan is compiled: weights are packed, or transformed. A plan that was too
-// large teaches the next search what its candidates keep:
+// What code for the host keeps resident is known once a plan is compiled: weights are packed, or transformed. From a plan that
+// was too large the next search gets the bytes that the code of its candidates keeps beyond those counted:
 //
 //     counted of {conv}: w, 576 KiB
-//     kept by its code: p0.packed0, 1024 KiB      =>      {conv} has a constant of its own of 448 KiB more, on every host
+//     kept by its code: p0.packed0, 1024 KiB      =>      {conv} has one more constant, of 448 KiB, on every host
 //
-// Figures only rise: what is optimal by the first ones is at least as cheap as all that fits.
+// Figures only rise, so the bound of the search with the first ones holds for every plan that fits.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -19,14 +22,18 @@ namespace collage::driver {
 
 class LearnedConstants {
  public:
-  /// Of a problem that outlives it.
+  /// `graph` and `asked` outlive it.
   LearnedConstants(const ir::Graph& graph, const place::BuiltProblem& asked) : graph_(graph), asked_(asked) {}
 
   /// The problem with all that was learned. Candidates are numbered as in the one that was asked.
   const place::BuiltProblem& built() const { return learned_ == nullptr ? asked_ : *learned_; }
 
-  /// From the compiled plan of chosen candidates, a partition each. Returns whether something is new.
+  /// Adds what the code of a plan keeps beyond what is counted; `chosen`: candidates, each a partition of the plan. Returns
+  /// whether there is such a thing.
   bool learn(const runtime::Plan& plan, const std::vector<place::CandidateId>& chosen);
+
+  /// By instance: bytes that were learned of chosen candidates. An outlined plan does not have them.
+  std::map<std::string, int64_t> more(const std::vector<place::CandidateId>& chosen) const;
 
  private:
   place::CandidateId candidate_of(const runtime::PlanPartition& partition,

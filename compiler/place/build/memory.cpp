@@ -10,8 +10,8 @@
 
 #include "compiler/match/evaluate.h"
 #include "compiler/match/lowering_misfit.h"
-#include "runtime/core/checked_size.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/room.h"
 #include "runtime/encodings/encodings.h"
 
 namespace collage::place {
@@ -21,9 +21,9 @@ using ir::Graph;
 using ir::NodeId;
 using ir::ValueId;
 
-/// As the arenas count it: every tensor starts at an aligned address.
+/// As the arenas count it.
 int64_t device_bytes(size_t bytes) {
-  return static_cast<int64_t>(runtime::align_up(std::max<size_t>(1, bytes), runtime::kTensorAlignment));
+  return static_cast<int64_t>(runtime::room_for(bytes));
 }
 
 /// The memory of one host has no limit; those of a cluster may.

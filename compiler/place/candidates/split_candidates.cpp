@@ -9,8 +9,8 @@
 #include <set>
 
 #include "compiler/place/formats/format_graph.h"
-#include "runtime/core/checked_size.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/room.h"
 
 namespace collage::place {
 namespace {
@@ -42,16 +42,11 @@ int split_instances(const ir::Backend& backend, const std::string& device) {
   return is_host ? backend.cluster->host_count() : 0;
 }
 
-/// As the arenas count it.
-size_t room_for(const TensorType& type) {
-  return runtime::align_up(std::max<size_t>(1, type.bytes()), runtime::kTensorAlignment);
-}
-
 PartMemory memory_of(const Graph& part) {
   PartMemory memory;
   for (ValueId id : part.value_ids()) {
     const ir::Value& value = part.value(id);
-    (value.is_constant() ? memory.constants : memory.values) += room_for(value.type);
+    (value.is_constant() ? memory.constants : memory.values) += runtime::room_for(value.type.bytes());
   }
   return memory;
 }
@@ -83,27 +78,36 @@ class SplitFinder {
       ir::NodeId node = match.bindings[static_cast<size_t>(clause.capture)].node;
       if (!node.is_valid()) continue;
       for (int count : sizes_of(split_instances(*active_.backend, clause.device))) {
-        std::set<std::string> reasons;
-        for (const auto& [homes, instances] : groups_[{clause.device, static_cast<size_t>(count)}]) {
-          SplitCandidate split{{node, clause.axis}, clause.device, homes, {}};
-          std::string why;
-          std::optional<Duration> cost = price(match, instances, &split, &why);
-          if (cost) add(unit, match, *cost, std::move(split));
-          if (!cost) reasons.insert(fmt::format("{} parts along {}: {}", count, name_of(clause.axis), why));
-        }
-        for (const std::string& why : reasons) {
-          found_->split_refusals.push_back(
-              {Refusal::Kind::Clause, match.rule, match.root, match.nodes, -1, why, clause.span});
+        for (const std::string& why : offer(unit, match, clause, count)) {
+          found_->split_refusals.push_back({Refusal::Kind::Clause, match.rule, match.root, match.nodes, -1,
+                                            fmt::format("{} parts along {}: {}", count, name_of(clause.axis), why),
+                                            clause.span});
         }
       }
     }
   }
 
  private:
-  std::optional<Duration> price(const Match& match, const std::vector<std::string>& instances, SplitCandidate* split,
+  /// Adds a candidate for each way in which so many parts stand at hosts. Returns why there is none for some.
+  std::set<std::string> offer(UnitId unit, const Match& match, const ir::SplitClause& clause, int count) {
+    const auto groups = groups_.find({clause.device, static_cast<size_t>(count)});
+    if (groups == groups_.end()) return {};
+    const ir::NodeId node = match.bindings[static_cast<size_t>(clause.capture)].node;
+    const ir::SplitNodes cut = ir::split_nodes(graph_, match.nodes, node, clause.axis, count);
+    std::set<std::string> reasons;
+    for (const auto& [homes, instances] : groups->second) {
+      SplitCandidate split{{node, clause.axis}, clause.device, homes, {}};
+      std::string why;
+      const std::optional<Duration> cost = price(match, cut, instances, &split, &why);
+      if (cost) add(unit, match, *cost, std::move(split));
+      if (!cost) reasons.insert(std::move(why));
+    }
+    return reasons;
+  }
+
+  std::optional<Duration> price(const Match& match, const ir::SplitNodes& cut,
+                                const std::vector<std::string>& instances, SplitCandidate* split,
                                 std::string* why) const {
-    ir::SplitNodes cut =
-        ir::split_nodes(graph_, match.nodes, split->split.node, split->split.axis, static_cast<int>(instances.size()));
     if (cut.parts.empty()) {
       *why = cut.why;
       return std::nullopt;

@@ -83,11 +83,11 @@ bool SearchLimits::watch_nodes(InstanceId instance, const std::vector<CandidateI
   return true;
 }
 
-/// The uses of a limit at a node r. Candidate c, whether it has r or not, uses
+/// The uses of a limit at a node r. A candidate uses the bytes of
 ///
-///     values across r that c writes, where it has r only those that it holds then,
-///     + values across r of which it has an early reader, once for each,
-///     + what it holds while r runs else, but for values across r of other writers.
+///     the values across r that it writes: all of them, or if r is one of its nodes, those that it holds while r runs
+///     + the values across r that early readers in it read, once for each reader
+///     + if r is one of its nodes, all else that it holds while r runs, except values across r that others write
 ///
 /// A value across r is held if its writer and all of its early readers run here: it then uses its bytes once more often than
 /// it has early readers, and at most as often otherwise. So the capacity has those bytes once for each early reader more.

@@ -43,8 +43,8 @@ class SearchLimits {
     int64_t capacity = 0;
     bool is_active = false;
     double price = 0;  ///< of one partition or byte, in counts of the problem's unit
-    /// While a node runs: bytes that count twice where early readers run here (live_values.h), and that the capacity has more
-    /// than the instance.
+    /// Of a limit at a node: bytes of the values across it, once for each early reader (live_values.h). `capacity` is the
+    /// memory of the instance and these.
     int64_t twice = 0;
   };
 

@@ -251,15 +251,19 @@ std::optional<Cuts> stream_cuts(Chain chain) {
 
 int64_t most_of_stages(const Chain& chain, const Table<StepId, StageId>& stage_of) {
   Table<StageId, int64_t> work(chain.stages.size(), 0), copies(chain.stages.size(), 0), home(chain.stages.size(), 0);
+  if (chain.steps.empty()) return 0;
   for (StepId step : chain.steps.ids()) work[stage_of[step]] += chain.steps[step].work;
-  const StageId first = chain.steps.empty() ? StageId() : stage_of[StepId(0)];
-  for (const ChainValue& value : chain.values) {
+  const StageId first = stage_of[StepId(0)];
+  Table<StageId, ChainValueId> last_there(chain.stages.size());  // the last value that was found to be in the stage
+  for (ChainValueId v : chain.values.ids()) {
+    const ChainValue& value = chain.values[v];
     const StageId from = value.writer.is_valid() ? stage_of[value.writer] : first;
-    std::vector<StageId> known = {from};
+    last_there[from] = v;
     for (StepId reader : value.readers) {
-      if (std::find(known.begin(), known.end(), stage_of[reader]) != known.end()) continue;
-      known.push_back(stage_of[reader]);
-      copies[known.back()] += value.copy;
+      const StageId to = stage_of[reader];
+      if (last_there[to] == v) continue;
+      last_there[to] = v;
+      copies[to] += value.copy;
     }
     if (value.is_kept && from != first) home[from] += value.copy_home;
   }

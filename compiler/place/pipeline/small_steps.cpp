@@ -9,8 +9,7 @@
 namespace collage::place {
 
 std::vector<CandidateId> small_candidates(const Problem& problem, int64_t limit) {
-  /// What is fused to a long node may take a little itself.
-  constexpr int64_t kHardly = 64;
+  constexpr int64_t kHardly = 64;  // what is fused to a long node may take this part of its time
   Table<NodeId, int64_t> alone(problem.node_count, std::numeric_limits<int64_t>::max());
   for (const Candidate& candidate : problem.candidates) {
     for (NodeId node : candidate.nodes) alone[node] = std::min(alone[node], candidate.cost.count());

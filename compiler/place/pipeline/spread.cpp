@@ -235,11 +235,11 @@ class Spreader {
     Solution solution;
     std::string main;                   ///< the family of the stages; empty: nothing is cut
     Table<ChosenId, StageId> stage_of;  ///< empty where nothing is cut
-    int64_t most = 0;                   ///< of a stream: what the busiest stage does or receives
+    int64_t most = 0;                   ///< what the busiest stage does or receives; all where nothing is cut
   };
 
   std::optional<Staged> in_stages(const Solution& solution) const {
-    Staged staged{solution, main_of(solution), {}, 0};
+    Staged staged{solution, main_of(solution), {}, solution.cost.count()};
     if (staged.main.empty()) return staged;
     const Table<StepId, ChosenId> order = steps_of(problem_, solution.chosen);
     const Chain chain = chain_of(solution.chosen, order, staged.main);

@@ -98,11 +98,13 @@ Cost BoundOfAll::throughput() const {
 int64_t BoundOfAll::crowded() const {
   std::vector<int64_t> shares(least_.begin(), least_.end());
   std::sort(shares.rbegin(), shares.rend());
+  std::vector<int64_t> sums = {0};  // of the first ones
+  for (int64_t share : shares) sums.push_back(sums.back() + share);
   const size_t count = memories().size();
   int64_t most = 0;
   for (size_t k = 1; count > 0 && k * count < shares.size(); ++k) {
-    const auto last = shares.begin() + static_cast<ptrdiff_t>(k * count) + 1;
-    most = std::max(most, std::accumulate(last - static_cast<ptrdiff_t>(k) - 1, last, int64_t{0}));
+    const size_t end = k * count + 1;
+    most = std::max(most, sums[end] - sums[end - k - 1]);
   }
   return most;
 }

@@ -23,15 +23,15 @@ class BoundOfAll {
   Cost throughput() const;
   Cost makespan() const;
 
+ private:
   /// So many memories have part in every plan.
   int64_t least_memories() const;
-
- private:
   int64_t least_copy() const;
   int64_t components() const;
   void raise_shares();
   int64_t crowded() const;
   int64_t mostly_on_main(double rate) const;
+  double weight(NodeId node) const;
   std::vector<std::string> memories() const;
 
   const Problem& problem_;
@@ -39,7 +39,6 @@ class BoundOfAll {
   const FormatGraph& links_;
   const ir::Graph& graph_;
   const Table<ProblemValueId, ir::ValueId>& values_;
-  double weight(NodeId node) const;
 
   Table<NodeId, int64_t> alone_;  ///< of the cheapest candidate that has the node
   /// Shares of nodes, of which no candidate has more than its cost together. So their sum is no more than any candidates cost

@@ -16,7 +16,7 @@ using MemoryTick = Id<struct MemoryTickTag>;
 /// A chosen candidate by its place among the chosen ones.
 using MemoryPart = Id<struct MemoryPartTag>;
 
-/// The last of the nodes (ascending) that reads the value; none: they all do not.
+/// The last of the nodes, which ascend, that reads the value; invalid where none does.
 NodeId last_reader(const ProblemValue& value, const std::vector<NodeId>& nodes) {
   NodeId last;
   for (NodeId reader : value.readers) {
@@ -36,7 +36,8 @@ std::vector<ProblemValueId> distinct_values(const std::vector<ValueFormat>& list
 
 }  // namespace
 
-MemoryLimits::MemoryLimits(const Problem& problem) : problem_(problem), instance_of_owner_(problem.owners.size()) {
+MemoryLimits::MemoryLimits(const Problem& problem)
+    : problem_(problem), instance_of_owner_(problem.owners.size()), working_(problem.candidates.size(), 0) {
   std::map<std::string, InstanceId> index;
   for (const Owner& owner : problem.owners) {
     if (!owner.memory) continue;
@@ -49,6 +50,7 @@ MemoryLimits::MemoryLimits(const Problem& problem) : problem_(problem), instance
     const auto it = index.find(problem.owners[o].instance);
     if (it != index.end()) instance_of_owner_[o] = it->second;
   }
+  for (CandidateId c : problem.candidates.ids()) working_[c] = most_held(c);
 }
 
 MemoryLimits::InstanceId MemoryLimits::instance_of(CandidateId candidate) const {
@@ -74,7 +76,7 @@ std::vector<MemoryLimits::Held> MemoryLimits::held_values(CandidateId candidate)
   return held;
 }
 
-int64_t MemoryLimits::working_bytes(CandidateId candidate) const {
+int64_t MemoryLimits::most_held(CandidateId candidate) const {
   std::vector<int64_t> change(problem_.candidates[candidate].nodes.size() + 1, 0);
   for (const Held& held : held_values(candidate)) {
     change[held.first] += problem_.values[held.value].bytes;

@@ -34,7 +34,7 @@ class MemoryLimits {
   /// Whether candidates could be part of a solution that fits: constants and the worst step alone.
   bool could_fit(const std::vector<CandidateId>& chosen) const;
   /// The most that a candidate holds while one of its nodes runs, beside its constants, of what it reads and makes.
-  int64_t working_bytes(CandidateId candidate) const;
+  int64_t working_bytes(CandidateId candidate) const { return working_[candidate]; }
   /// What it holds, of that, while this node of it runs; each value once.
   std::vector<ProblemValueId> held_at(CandidateId candidate, NodeId node) const;
 
@@ -46,12 +46,14 @@ class MemoryLimits {
     size_t last = 0;
   };
   std::vector<Held> held_values(CandidateId candidate) const;
+  int64_t most_held(CandidateId candidate) const;
   int64_t constants(InstanceId instance, const std::vector<CandidateId>& chosen) const;
   std::vector<CandidateId> execution_order(const std::vector<CandidateId>& chosen) const;
 
   const Problem& problem_;
   Table<InstanceId, Instance> instances_;
   Table<OwnerId, InstanceId> instance_of_owner_;
+  Table<CandidateId, int64_t> working_;
 };
 
 }  // namespace collage::place

@@ -75,6 +75,7 @@ class ParallelSearch {
     if (is_valid) given.push_back(start);
     IntervalBound loads(problem_, scheduler_);
     search_priced(loads, kLoadRounds);
+    bound_ = std::max(bound_, longest_node());
     search_chains();
     cross();
     improve();
@@ -417,6 +418,22 @@ class ParallelSearch {
     }
     bound_ = std::max(bound_, path_bound(problem_, longest_path(problem_, cheapest)));
     bound_ = std::max(bound_, path_bound(problem_, longest_found_path()));
+  }
+
+  /// Some step has the node that takes longest by its cheapest candidate, less the launch that a join may save.
+  Duration longest_node() const {
+    Table<NodeId, Duration> cheapest(problem_.node_count, Duration::max());
+    for (const Candidate& c : problem_.candidates) {
+      const std::optional<Cost>& joins = problem_.owners[c.owner].joins;
+      const Duration saved = c.may_join && joins ? joins->time() : Duration();
+      const Duration time = c.cost.time() - std::min(saved, c.cost.time());
+      for (NodeId node : c.nodes) cheapest[node] = std::min(cheapest[node], time);
+    }
+    Duration longest;
+    for (Duration time : cheapest) {
+      if (time < Duration::max()) longest = std::max(longest, time);
+    }
+    return longest;
   }
 
   static Duration time_per_node(const Candidate& c) {

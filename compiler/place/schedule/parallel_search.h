@@ -11,7 +11,7 @@
 //   - steps from the best so far: a partition, a chain of them or all of a device's from one on move to another owner;
 //     a candidate comes in for all that overlap it;
 //   - annealing from the best so far (anneal.h), cool at first, and warmer once more with all solutions known.
-// The bound is the best of the priced problems' and of a path's (parallel_bound.h). Limits of the problem are kept
+// The bound is the best of the priced problems', of a path's (parallel_bound.h) and of the longest node. Limits are kept
 // throughout; priced searches know them, so they raise the bound as well.
 // Work is bounded by numbers of searches and of scheduled tasks, never by time: the same problem, the same answer.
 #pragma once

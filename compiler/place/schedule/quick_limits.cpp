@@ -24,7 +24,6 @@ QuickLimits::QuickLimits(const Problem& problem)
     most_[it->second] = std::min(most_[it->second], *owner.max_partitions);
     counted_[o] = it->second;
   }
-  for (CandidateId c : problem.candidates.ids()) working_bytes_.push_back(memory_.working_bytes(c));
 }
 
 double QuickLimits::excess(const std::vector<CandidateId>& chosen) {
@@ -88,7 +87,7 @@ void QuickLimits::count_memory(const std::vector<CandidateId>& chosen) {
   for (CandidateId c : chosen) {
     const InstanceId instance = memory_.instance_of(c);
     if (!instance.is_valid()) continue;
-    largest_step_[instance] = std::max(largest_step_[instance], working_bytes_[c]);
+    largest_step_[instance] = std::max(largest_step_[instance], memory_.working_bytes(c));
     for (ConstantId constant : problem_.candidates[c].constants) {
       if (resident_[constant] == instance) continue;
       if (resident_[constant].is_valid()) {

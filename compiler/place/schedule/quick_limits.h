@@ -35,7 +35,6 @@ class QuickLimits {
   bool has_conflicts_ = false;
   Table<OwnerId, BackendId> counted_;  ///< none: it states no limit
   Table<BackendId, int> most_;
-  Table<CandidateId, int64_t> working_bytes_;
   Table<InstanceId, int64_t> missed_;  ///< by constants and the largest step, at most so far
   // Of one call.
   Table<BackendId, int> count_;

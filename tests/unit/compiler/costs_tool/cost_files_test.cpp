@@ -90,6 +90,11 @@ TEST(CostFiles, WrongOnesAreRefusedAtTheirPlace) {
   expect_refused(with(json, "]}", "]"), "costs:", "this is no JSON");
   expect_refused("{}", "costs:1:1", "no file of costs");
   expect_refused("", "costs:1:1", "0 columns, need 9");
+  const std::string errors = read(with(with(csv, ",41,", ",-41,"), ",41,", ",-41,")).errors;
+  const size_t note = errors.find("nothing of the file was imported");
+  ASSERT_NE(note, std::string::npos) << errors;
+  EXPECT_EQ(errors.find("nothing of the file was imported", note + 1), std::string::npos) << "it is said once\n"
+                                                                                          << errors;
 }
 
 TEST(CostFiles, TextsThatWouldComeBackDifferentAreRefused) {

@@ -391,7 +391,7 @@ TEST(SplitNodes, HeadsThatCannotBeCut) {
   s = mixed.add("MatMul", {mixed.input("q", {1, 2, 3, 2}), mixed.input("k", {1, 2, 2, 5})}, "s");
   mixed.graph.mark_output(mixed.add("Reshape", {s, mixed.list("to", {1, 3, 10})}, "y"));
   EXPECT_EQ(mixed.check(SplitAxis::Heads, 2), 0u);
-  EXPECT_EQ(mixed.why, "1 groups for 2 parts");
+  EXPECT_EQ(mixed.why, "1 group for 2 parts");
 
   Model flat(6);
   flat.graph.mark_output(flat.add("MatMul", {flat.input("a", {4, 4}), flat.input("b", {4, 4})}, "c"));
@@ -418,6 +418,44 @@ TEST(SplitNodes, TransposedConvolutionAndNormalisation) {
   EXPECT_EQ(m.check(SplitAxis::Batch, 2), 2u);
   EXPECT_EQ(m.check(SplitAxis::Rows, 2), 0u);
   EXPECT_EQ(m.why, "ConvTranspose of 4 dimensions cannot be cut along rows");
+}
+
+TEST(SplitNodes, TrianglesOfWholeMatrices) {
+  Model m(1);
+  m.graph.mark_output(m.add("Trilu", {m.input("x", {2, 4, 6, 5})}, "y", {{"upper", int64_t{1}}}));
+  EXPECT_EQ(m.check(SplitAxis::Batch, 2), 2u) << m.why;
+  EXPECT_EQ(m.check(SplitAxis::Heads, 3), 3u) << m.why;
+  EXPECT_EQ(m.check(SplitAxis::Rows, 2), 0u);
+  EXPECT_EQ(m.why, "Trilu cannot be cut along dimension 2");
+
+  Model product(2);
+  ValueId p = product.add("MatMul", {product.input("x", {4, 3}), product.constant("w", {3, 4})}, "p");
+  product.graph.mark_output(product.add("Trilu", {p}, "y"));
+  EXPECT_EQ(product.check(SplitAxis::Rows, 2), 0u);
+  EXPECT_EQ(product.check(SplitAxis::Channels, 2), 0u);
+  EXPECT_FALSE(ir::can_split(*ir::find_op("EyeLike"), SplitAxis::Rows));
+  EXPECT_FALSE(ir::can_split(*ir::find_op("ConstantOfShape"), SplitAxis::Batch));
+}
+
+TEST(SplitNodes, BlocksWithOneScaleStayWhole) {
+  Model m(1);
+  ValueId x = m.input("x", {4, 7, 8});
+  m.graph.mark_output(m.add("QuantizeLinear", {x, m.constant("s", {4, 4, 8})}, "y",
+                            {{"axis", int64_t{1}}, {"block_size", int64_t{2}}}));
+  EXPECT_EQ(m.check(SplitAxis::Batch, 3), 3u) << m.why;
+  EXPECT_EQ(m.check(SplitAxis::Rows, 2), 2u) << m.why;
+  EXPECT_EQ(m.check(SplitAxis::Channels, 2), 2u) << "4 and 3, of which the last is a block of its own";
+  EXPECT_EQ(m.check(SplitAxis::Channels, 3), 0u);
+  EXPECT_EQ(m.why, "a part would have some of a block of 2");
+
+  Model even(2);
+  x = even.input("x", {4, 6, 8});
+  even.graph.mark_output(even.add("QuantizeLinear", {x, even.constant("s", {4, 3, 8})}, "y",
+                                  {{"axis", int64_t{-2}}, {"block_size", int64_t{2}}}));
+  EXPECT_EQ(even.check(SplitAxis::Channels, 2), 2u) << even.why;
+  EXPECT_EQ(even.check(SplitAxis::Channels, 3), 3u) << even.why;
+  EXPECT_EQ(even.check(SplitAxis::Channels, 4), 0u);
+  EXPECT_EQ(even.why, "3 groups for 4 parts");
 }
 
 TEST(SplitNodes, Reasons) {

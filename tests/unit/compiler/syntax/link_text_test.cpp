@@ -21,6 +21,15 @@ TEST(LinkText, ALatencyThatIsNotStatedIsAdded) {
 TEST(LinkText, NamesAreNoFigures) {
   EXPECT_EQ(with_figures("link bandwidth_1 bandwidth 1 GB/s", 2e9, 1e-6),
             "link bandwidth_1 bandwidth 2 GB/s latency 1 us");
+  EXPECT_EQ(with_figures("link low_latency bandwidth 1 GB/s", 2e9, 1e-6),
+            "link low_latency bandwidth 2 GB/s latency 1 us");
+}
+
+TEST(LinkText, FiguresThatWereWrittenAreReplacedAgain) {
+  const std::optional<std::string> large = with_figures("link lan bandwidth 1 GB/s latency 5 us", 3.35e12, 2e-3);
+  ASSERT_TRUE(large);
+  EXPECT_EQ(*large, "link lan bandwidth 3.35e+03 GB/s latency 2e+03 us");
+  EXPECT_EQ(with_figures(*large, 2e9, 1e-6), "link lan bandwidth 2 GB/s latency 1 us");
 }
 
 TEST(LinkText, WhatIsComputedStays) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/search/learned_constants.h"
 
+#include <map>
+#include <string>
+
 #include "tests/unit/compiler/match/fixture.h"
 
 namespace collage::driver {
@@ -66,11 +69,17 @@ TEST(LearnedConstants, CandidatesKeepWhatTheirCodeKeepsOnEveryHost) {
   EXPECT_EQ(Products::kept(learned.built(), there), 448);
   EXPECT_EQ(Products::kept(learned.built(), other), 0);
   EXPECT_EQ(Products::kept(*products.built, here), 256);
+  // What an outlined plan lacks, where it runs.
+  using Bytes = std::map<std::string, int64_t>;
+  EXPECT_EQ(learned.more({here, other}), (Bytes{{"host", 192}}));
+  EXPECT_EQ(learned.more({there, other}), (Bytes{{"host[1]", 192}}));
+  EXPECT_EQ(learned.more({other}), Bytes());
   // The same again is nothing new, nor is less.
   EXPECT_FALSE(learned.learn(plan_with_packed(100), {here, other}));
   EXPECT_FALSE(learned.learn(plan_with_packed(10), {here, other}));
   EXPECT_TRUE(learned.learn(plan_with_packed(200), {here, other}));
   EXPECT_EQ(Products::kept(learned.built(), there), 832);
+  EXPECT_EQ(learned.more({there}), (Bytes{{"host[1]", 576}}));
 }
 
 TEST(LearnedConstants, OtherPartitionsTeachNothing) {
@@ -79,6 +88,7 @@ TEST(LearnedConstants, OtherPartitionsTeachNothing) {
   LearnedConstants learned(products.setup.graph, *products.built);
   EXPECT_FALSE(learned.learn(plan_with_packed(100), {products.candidate("y", "host")}));
   EXPECT_EQ(&learned.built(), &*products.built);
+  EXPECT_TRUE(learned.more({products.candidate("a", "host")}).empty());
 }
 
 }  // namespace
