@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 
 #include "compiler/costs_tool/cost_files.h"
 #include "compiler/costs_tool/provenance.h"
@@ -41,6 +42,7 @@ std::optional<std::vector<CostRow>> rows_of(const std::string& path, const Filte
     diags.error_at(Code::CostDatabase, measure::shown_database(path), "{}", database.message());
     return std::nullopt;
   }
+  (*database)->expect_long_statements();
   auto rows = (*database)->rows();
   if (!rows) {
     diags.error_at(Code::CostDatabase, measure::shown_database(path), "{}", rows.message());
@@ -103,6 +105,7 @@ bool write(const CostsRequest& request, const std::vector<CostRow>& rows, size_t
   auto database = CostDatabase::open(request.database);
   if (!database)
     return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", database.message());
+  (*database)->expect_long_statements();
   auto written = (*database)->write(rows);
   if (!written)
     return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", written.message());
@@ -139,6 +142,10 @@ bool show_costs(const CostsRequest& request, Diagnostics& diags) {
 }
 
 bool export_costs(const CostsRequest& request, Diagnostics& diags) {
+  const bool is_file = !request.names.empty() && request.names[0] != "-";
+  std::error_code error;
+  if (is_file && std::filesystem::equivalent(request.names[0], request.database, error))
+    return diags.error_at(Code::CostDatabase, request.names[0], "it is the database itself");
   auto rows = rows_of(request.database, request.filter, diags);
   if (!rows) return false;
   const size_t refused = std::erase_if(*rows, [](const CostRow& row) { return !row.problem.empty(); });
@@ -146,7 +153,6 @@ bool export_costs(const CostsRequest& request, Diagnostics& diags) {
     diags.warning_at(Code::CostDatabase, measure::shown_database(request.database),
                      "{} cost{} left out, since {} impossible", refused, refused == 1 ? " was" : "s were",
                      refused == 1 ? "it is" : "they are");
-  const bool is_file = !request.names.empty() && request.names[0] != "-";
   const bool is_csv = is_file ? request.names[0].ends_with(".csv") : request.form == Form::Csv;
   if (!is_file) return print_in(is_csv ? Form::Csv : Form::Json, *rows), true;
   return support::write_file(request.names[0], is_csv ? to_csv(*rows) : to_json(*rows), diags);
@@ -190,6 +196,7 @@ bool prune_costs(const CostsRequest& request, Diagnostics& diags) {
   auto database = CostDatabase::open(request.database);
   if (!database)
     return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", database.message());
+  (*database)->expect_long_statements();
   auto removed = (*database)->remove_if([&](const CostRow& row) { return passes(request.filter, row); });
   if (!removed)
     return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", removed.message());

@@ -37,9 +37,11 @@ runtime::Status check_name(const std::string& name) {
 
 }  // namespace
 
-runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::string& name) {
+runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open(const std::string& name,
+                                                                  std::shared_ptr<postgres::Verdict> verdict) {
   if (runtime::Status status = check_name(name); !status) return status;
-  return postgres::Connection::is_address(name) ? PostgresCosts::open(name) : SqliteCosts::open(name);
+  return postgres::Connection::is_address(name) ? PostgresCosts::open(name, std::move(verdict))
+                                                : SqliteCosts::open(name);
 }
 
 runtime::Result<std::unique_ptr<CostDatabase>> CostDatabase::open_to_read(const std::string& name) {

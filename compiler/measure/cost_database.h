@@ -22,6 +22,10 @@
 #include "compiler/measure/measurement.h"
 #include "runtime/core/status.h"
 
+namespace collage::measure::postgres {
+class Verdict;
+}
+
 namespace collage::measure {
 
 /// Ten hexadecimal digits that name a text.
@@ -49,8 +53,10 @@ class CostDatabase {
  public:
   /// Opens the tables of a server, by its address (`postgresql://…`), or a file; creates what is not there yet. `:memory:`
   /// is a database of this process only. Returns an error for what is damaged, not a cost database, or of a newer version,
-  /// and leaves it unchanged. One of an older version gets what it lacks.
-  static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& name);
+  /// and leaves it unchanged. One of an older version gets what it lacks. `verdict`: shared with other connections to that
+  /// server; null: there are none.
+  static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& name,
+                                                             std::shared_ptr<postgres::Verdict> verdict = nullptr);
   /// Opens what exists, and changes nothing in it.
   static runtime::Result<std::unique_ptr<CostDatabase>> open_to_read(const std::string& name);
   virtual ~CostDatabase() = default;
@@ -65,6 +71,10 @@ class CostDatabase {
   virtual bool is_lost() const { return false; }
   /// Why it did not come back, the first time, and empty from then on.
   virtual std::string take_lost() { return ""; }
+
+  /// For maintenance, which may work on all rows at once: a server that executes a statement is waited for, however long that
+  /// takes (postgres/connection.h).
+  virtual void expect_long_statements() {}
 
   /// A row that does not count is not found; `*problem`, if given, is then what is wrong with it.
   std::optional<Measurement> find(const std::string& environment, const std::string& candidate,

@@ -91,6 +91,7 @@ Status bring_up_to_date(postgres::Connection& server) {
   const int64_t newest = newest_version(&Migration::postgres);
   Result<int64_t> schema = checked_schema(server);
   if (!schema || *schema == newest) return schema.status();
+  const postgres::LongStatements are_long(server);  // of large tables
   return server.in_transaction([&]() -> Status {
     // Others wait here, and find nothing left to do.
     if (auto locked = server.execute("SELECT pg_advisory_xact_lock($1)", {kApplication}); !locked)

@@ -31,13 +31,17 @@ Result<bool> is_writable(postgres::Connection& server) {
 
 }  // namespace
 
-PostgresCosts::PostgresCosts(std::unique_ptr<postgres::Connection> server, bool only_reads, bool writes)
+PostgresCosts::PostgresCosts(std::unique_ptr<postgres::Connection> server, bool only_reads, bool writes,
+                             std::shared_ptr<postgres::Verdict> verdict)
     : server_(std::move(server)),
       table_(*server_),
       only_reads_(only_reads),
-      retry_(*server_, {only_reads ? std::function<Status()>() : [this] { return make_tables(); }, writes}) {}
+      retry_(*server_, {.make_tables = only_reads ? std::function<Status()>() : [this] { return make_tables(); },
+                        .writes = writes,
+                        .verdict = std::move(verdict)}) {}
 
-Result<std::unique_ptr<CostDatabase>> PostgresCosts::open(const std::string& address) {
+Result<std::unique_ptr<CostDatabase>> PostgresCosts::open(const std::string& address,
+                                                          std::shared_ptr<postgres::Verdict> verdict) {
   auto server = postgres::Connection::open(address);
   if (!server) return server.status();
   postgres::Retry retry(**server);
@@ -45,7 +49,7 @@ Result<std::unique_ptr<CostDatabase>> PostgresCosts::open(const std::string& add
   if (!schema) return schema.status();
   const Result<bool> writes = retry.ask([&] { return is_writable(**server); });
   if (!writes) return writes.status();
-  return std::unique_ptr<CostDatabase>(new PostgresCosts(std::move(*server), false, *writes));
+  return std::unique_ptr<CostDatabase>(new PostgresCosts(std::move(*server), false, *writes, std::move(verdict)));
 }
 
 Result<std::unique_ptr<CostDatabase>> PostgresCosts::open_to_read(const std::string& address) {
@@ -54,18 +58,18 @@ Result<std::unique_ptr<CostDatabase>> PostgresCosts::open_to_read(const std::str
   const Result<int64_t> schema = postgres::Retry(**server).ask([&] { return checked_schema(**server); });
   if (!schema) return schema.status();
   if (*schema == 0) return Status::error("it is empty");
-  std::unique_ptr<PostgresCosts> made(new PostgresCosts(std::move(*server), true, false));
+  std::unique_ptr<PostgresCosts> made(new PostgresCosts(std::move(*server), true, false, nullptr));
   made->has_dates_ = *schema >= kVersionWithDates;
   return std::unique_ptr<CostDatabase>(std::move(made));
 }
 
+std::string PostgresCosts::take_lost() {
+  return is_lost() && !std::exchange(is_loss_told_, true) ? *retry_.why_lost() : "";
+}
+
 Status PostgresCosts::on_server(const std::function<Status()>& body) {
-  if (is_lost_) return body();
   // What is written twice is known the second time.
-  Status status = retry_.ask(body);
-  is_lost_ = retry_.why_lost().has_value();
-  why_lost_ = retry_.why_lost().value_or("");
-  return status;
+  return retry_.ask(body);
 }
 
 Status PostgresCosts::make_tables() {

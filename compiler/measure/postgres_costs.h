@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured costs on a PostgreSQL server, in its schema `collage`. What may pass is waited for (postgres/retry.h); a server that
-// does not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost.
+// does not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost, as is one that another
+// connection has given up (postgres/verdict.h).
 #pragma once
 
 #include <functional>
@@ -19,11 +20,13 @@ namespace collage::measure {
 class PostgresCosts : public CostDatabase {
  public:
   /// As CostDatabase's, by the address of the server. A user who may not change the tables reads them.
-  static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& address);
+  static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& address,
+                                                             std::shared_ptr<postgres::Verdict> verdict);
   static runtime::Result<std::unique_ptr<CostDatabase>> open_to_read(const std::string& address);
 
-  bool is_lost() const override { return is_lost_; }
-  std::string take_lost() override { return std::exchange(why_lost_, ""); }
+  bool is_lost() const override { return retry_.why_lost().has_value(); }
+  std::string take_lost() override;
+  void expect_long_statements() override { server_->set_long_statements(true); }
 
   runtime::Result<std::vector<CostRow>> rows() override;
   runtime::Result<Written> write(const std::vector<CostRow>& rows) override;
@@ -31,7 +34,8 @@ class PostgresCosts : public CostDatabase {
 
  private:
   /// `writes`: the server was there to be written to.
-  PostgresCosts(std::unique_ptr<postgres::Connection> server, bool only_reads, bool writes);
+  PostgresCosts(std::unique_ptr<postgres::Connection> server, bool only_reads, bool writes,
+                std::shared_ptr<postgres::Verdict> verdict);
 
   std::optional<CostRow> look_up(const std::string& environment, const std::string& candidate) override;
   std::optional<int64_t> look_up_reference(const std::string& machine, int64_t oldest) override;
@@ -49,8 +53,7 @@ class PostgresCosts : public CostDatabase {
   bool has_dates_ = true;  ///< false: of version 1, opened to read
   bool only_reads_;        ///< opened to read
   postgres::Retry retry_;
-  bool is_lost_ = false;
-  std::string why_lost_;
+  bool is_loss_told_ = false;
 };
 
 }  // namespace collage::measure

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "compiler/measure/cost_migrations.h"
@@ -42,6 +44,21 @@ Measurement read_measurement(const SqlStatement& row, int first, std::string* pr
   return read;
 }
 
+/// Why a file could not be opened: what the system said, if it did.
+runtime::Status refusal_to_open(sqlite3* database, int opened) {
+  const int number = database == nullptr ? 0 : sqlite3_system_errno(database);
+  return runtime::Status::error(number != 0 ? std::generic_category().message(number) : sqlite3_errstr(opened));
+}
+
+/// The same of one that would have been made: where SQLite may not make it, it tries to read it, and says that there is none.
+runtime::Status refusal_to_make(sqlite3* database, int opened, const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  const bool is_no_file = ::access(path.c_str(), F_OK) != 0;
+  if (is_no_file && ::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+    return runtime::Status::error(std::generic_category().message(errno));
+  return refusal_to_open(database, opened);
+}
+
 /// A path as a URI has it.
 std::string percent_encoded(std::string_view path) {
   std::string text;
@@ -62,7 +79,7 @@ runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open(const std::stri
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   std::unique_ptr<CostDatabase> made(new SqliteCosts(database));
-  if (opened != SQLITE_OK) return runtime::Status::error(sqlite3_errstr(opened));
+  if (opened != SQLITE_OK) return refusal_to_make(database, opened, path);
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   if (runtime::Status status = bring_up_to_date(database); !status) {
     std::unique_ptr<CostDatabase> unwritable = open_unwritable(path);
@@ -93,10 +110,13 @@ runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open_to_read(const s
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr);
   std::unique_ptr<SqliteCosts> made(new SqliteCosts(database));
-  if (opened != SQLITE_OK) return runtime::Status::error(sqlite3_errstr(opened));
+  if (opened != SQLITE_OK) return refusal_to_open(database, opened);
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   runtime::Result<int64_t> schema = checked_schema(database);
-  if (!schema) return schema.status();
+  if (!schema) {
+    std::unique_ptr<CostDatabase> unwritable = open_unwritable(path);
+    return unwritable ? runtime::Result(std::move(unwritable)) : schema.status();
+  }
   if (*schema == 0) return runtime::Status::error("it is empty");
   made->has_dates_ = *schema >= kVersionWithDates;
   return std::unique_ptr<CostDatabase>(std::move(made));

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "runtime/cluster/collectives.h"
+#include "runtime/core/machine_name.h"
 #include "runtime/core/text.h"
 
 namespace collage::runtime {
@@ -39,12 +40,6 @@ constexpr int kControlTag = 0;
 
 double seconds_between(LoopClock::time_point from, LoopClock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-std::string machine_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "an unknown machine";
-  return name.data();
 }
 
 /// The processes that run other ranks on this machine. On all ranks at once.

@@ -13,6 +13,7 @@
 #include "compiler/measure/fleet/worker_filter.h"
 #include "compiler/measure/machine_lock.h"
 #include "compiler/measure/postgres/connection.h"
+#include "compiler/measure/postgres/verdict.h"
 
 namespace collage::driver {
 namespace {
@@ -59,15 +60,33 @@ std::string fallback_of(const CostRequest& request) {
   return request.when_lost == kForgetLost || request.when_lost == kEstimateLost ? ":memory:" : request.when_lost;
 }
 
-/// Null where costs are kept nowhere.
-std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request, support::Diagnostics& diags) {
+using VerdictRef = std::shared_ptr<measure::postgres::Verdict>;
+
+/// False after an error: `--measure-on` is wrong, or there can be no workers.
+bool check_measure_on(const CostRequest& request, support::Diagnostics& diags) {
+  if (request.measure_on.empty()) return true;
+  if (!is_on_server(request))
+    return diags.error_at(Code::BadOption, "--measure-on",
+                          "workers are asked over a server with costs: `--cost-db postgresql://…` names it");
+  const auto parsed = measure::fleet::WorkerFilter::parse(request.measure_on);
+  return parsed || diags.error_at(Code::BadOption, "--measure-on", "{}", parsed.message());
+}
+
+/// Null where costs are kept nowhere. Without a server `--measure-on` is an error.
+std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request, const VerdictRef& verdict,
+                                                     support::Diagnostics& diags) {
   const std::string name = database_of(request);
   if (name.empty()) return nullptr;
-  auto database = measure::CostDatabase::open(name);
+  auto database = measure::CostDatabase::open(name, verdict);
   const bool is_server = is_on_server(request);
   if (database && is_server)
     return std::make_unique<measure::FallbackCosts>(std::move(*database), fallback_of(request));
   if (database) return std::move(*database);
+  if (!request.measure_on.empty()) {
+    diags.error_at(Code::CostDatabase, measure::shown_database(name), "workers cannot be asked for `{}`: {}",
+                   request.measure_on, database.message());
+    return nullptr;
+  }
   diags
       .warning_at(Code::CostDatabase, measure::shown_database(name), "costs cannot be kept there: {}",
                   database.message())
@@ -82,22 +101,15 @@ std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request,
 }
 
 /// The workers of the server that has the database, and whose costs are asked for. False after an error.
-bool open_fleet(const Settings& settings, Costs* costs, measure::MeasuredCostsOptions* measuring,
-                support::Diagnostics& diags) {
+bool open_fleet(const Settings& settings, const VerdictRef& verdict, Costs* costs,
+                measure::MeasuredCostsOptions* measuring, support::Diagnostics& diags) {
   const std::string& filter = settings.costs.measure_on;
   const std::string address = database_of(settings.costs), name = measure::shown_database(address);
   const bool has_server = dynamic_cast<measure::FallbackCosts*>(costs->database.get()) != nullptr;
-  if (!has_server && !filter.empty() && is_on_server(settings.costs))
-    return diags.error_at(Code::CostDatabase, name, "workers cannot be asked for `{}`: the server is not there",
-                          filter);
-  if (!has_server) {
-    return filter.empty() ||
-           diags.error_at(Code::BadOption, "--measure-on",
-                          "workers are asked over a server with costs: `--cost-db postgresql://…` names it");
-  }
+  if (!has_server) return true;
   const measure::TargetMachine here{measure::describe_machine(), measure::describe_build(measuring->worker.program)};
   measuring->here = here;
-  auto fleet = measure::fleet::Fleet::open({.address = address, .target = here});
+  auto fleet = measure::fleet::Fleet::open({.address = address, .target = here, .verdict = verdict});
   if (!fleet) {
     if (!filter.empty())
       return diags.error_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
@@ -106,11 +118,10 @@ bool open_fleet(const Settings& settings, Costs* costs, measure::MeasuredCostsOp
   }
   costs->fleet = std::move(*fleet);
   if (filter.empty()) return true;
-  const auto parsed = measure::fleet::WorkerFilter::parse(filter);
-  if (!parsed) return diags.error_at(Code::BadOption, "--measure-on", "{}", parsed.message());
   const auto workers = costs->fleet->workers();
   if (!workers) return diags.error_at(Code::CostDatabase, name, "{}", workers.message());
-  const auto found = measure::fleet::target_of(*workers, *parsed, here.build);
+  // It has been checked.
+  const auto found = measure::fleet::target_of(*workers, *measure::fleet::WorkerFilter::parse(filter), here.build);
   if (!found) return diags.error_at(Code::BadOption, "--measure-on", "`{}`: {}", filter, found.message());
   costs->fleet->set_target(*found);
   measuring->target = *found;
@@ -157,15 +168,18 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
     };
   }
   if (listener.progress) measuring.progress = progress_to(listener);
+  if (!check_measure_on(settings.costs, diags)) return {};
+  const auto verdict = std::make_shared<measure::postgres::Verdict>();
   Costs costs;
-  costs.database = open_database(settings.costs, diags);
+  costs.database = open_database(settings.costs, verdict, diags);
   measuring.estimates_when_lost = settings.costs.when_lost == kEstimateLost;
-  if (costs.database == nullptr && is_on_server(settings.costs) && measuring.estimates_when_lost) return {};
+  const bool needs_server = !settings.costs.measure_on.empty() || measuring.estimates_when_lost;
+  if (costs.database == nullptr && is_on_server(settings.costs) && needs_server) return {};
   measuring.database = costs.database.get();
   measuring.lock = measure::machine_lock_name();
   if (const runtime::Status locks = measure::check_machine_locks(); !locks && !measuring.lock.empty())
     diags.warning_at(Code::CostDatabase, "costs", "other programs may measure at the same time: {}", locks.message());
-  if (!open_fleet(settings, &costs, &measuring, diags)) return {};
+  if (!open_fleet(settings, verdict, &costs, &measuring, diags)) return {};
   measuring.fleet = costs.fleet.get();
   costs.source = std::make_unique<measure::MeasuredCosts>(std::move(measuring), active);
   return costs;

@@ -8,11 +8,11 @@
 #include <charconv>
 
 #include "compiler/measure/cost_database.h"
-#include "compiler/measure/fleet/host_name.h"
 #include "compiler/measure/fleet/job_meter.h"
 #include "compiler/measure/fleet/missing.h"
 #include "compiler/measure/fleet/need.h"
 #include "compiler/measure/postgres/retry.h"
+#include "runtime/core/machine_name.h"
 
 namespace collage::measure::fleet {
 namespace {
@@ -291,8 +291,9 @@ Status Fleet::Round::go_on() {
 
 Fleet::Fleet(FleetOptions options, std::unique_ptr<postgres::Connection> connection)
     : options_(std::move(options)), connection_(std::move(connection)), queue_(*connection_) {
+  if (options_.verdict == nullptr) options_.verdict = std::make_shared<postgres::Verdict>();
   asker_.name = fmt::format("compiler {}", ::getpid());
-  asker_.host = host_name();
+  asker_.host = runtime::machine_name();
   asker_.lease_seconds = options_.asker_seconds;
 }
 
@@ -305,8 +306,8 @@ Result<std::unique_ptr<Fleet>> Fleet::open(FleetOptions options) {
 
 Fleet::~Fleet() {
   keeper_.reset();
-  if (!connection_->is_lost()) (void)queue_.withdraw(asker_);
-  if (worker_ != 0 && !connection_->is_lost()) (void)queue_.leave(worker_);
+  if (is_there()) (void)queue_.withdraw(asker_);
+  if (worker_ != 0 && is_there()) (void)queue_.leave(worker_);
 }
 
 Result<int64_t> Fleet::own_worker() {
@@ -343,6 +344,15 @@ void Fleet::warn(std::string text) {
   warnings_.push_back(std::move(text));
 }
 
+void Fleet::warn_of_queue(const std::string& why, bool measures_here) {
+  // Who may only read does not keep what is measured here, and the database says so.
+  const auto stores = connection_->execute(
+      "SELECT has_table_privilege('collage.measurement', 'INSERT') AND current_setting('transaction_read_only') = "
+      "'off'");
+  const bool only_reads = stores && (*stores)->text(0, 0) == "f";
+  if (!only_reads || !measures_here) warn(fmt::format("the queue cannot be used: {}", why));
+}
+
 Status Fleet::explain(int64_t id, const std::string& need, bool measures_here) {
   if (!explained_.insert(id).second) return Status::ok();
   const Result<std::vector<KnownWorker>> workers = queue_.workers();
@@ -358,8 +368,10 @@ Status Fleet::explain(int64_t id, const std::string& need, bool measures_here) {
 std::vector<std::optional<FleetAnswer>> Fleet::measure(const std::vector<Wanted>& wanted, const MeasureHere& here,
                                                        const std::function<void(size_t, size_t)>& progress) {
   Round round(*this, wanted, here, progress);
-  if (has_given_up_) return round.take_answers();
-  postgres::Retry retry(*connection_, {[this] { return make_tables(); }, true, options_.server_patience});
+  if (has_given_up_ || options_.verdict->why_lost()) return round.take_answers();
+  postgres::Retry retry(*connection_, {.make_tables = [this] { return make_tables(); },
+                                       .patience = options_.server_patience,
+                                       .verdict = options_.verdict});
   retry.begin();
   Status status = round.begin();
   while (!status || !round.is_done()) {
@@ -371,14 +383,13 @@ std::vector<std::optional<FleetAnswer>> Fleet::measure(const std::vector<Wanted>
     }
     has_given_up_ = !retry.prepare(status.message());
     if (has_given_up_) {
-      // Who has the database says that it is lost.
-      if (!connection_->is_lost()) warn(fmt::format("the queue cannot be used: {}", status.message()));
+      if (is_there()) warn_of_queue(status.message(), static_cast<bool>(here.measure));
       break;
     }
     status = round.begin();
   }
   // What has an answer, but waits still for others.
-  if (!connection_->is_lost()) (void)queue_.withdraw(asker_);
+  if (is_there()) (void)queue_.withdraw(asker_);
   return round.take_answers();
 }
 

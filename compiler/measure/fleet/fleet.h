@@ -18,6 +18,7 @@
 #include "compiler/measure/fleet/lease_keeper.h"
 #include "compiler/measure/fleet/queue.h"
 #include "compiler/measure/machine_lock.h"
+#include "compiler/measure/postgres/verdict.h"
 
 namespace collage::measure::fleet {
 
@@ -31,6 +32,8 @@ struct FleetOptions {
   double lease_seconds = 15;    ///< of what is measured here
   double asker_seconds = 60;    ///< after which nothing is measured for this compiler, if it is not heard of
   double connect_seconds = 10;
+  /// On the server, shared with the database of costs there; null: with none.
+  std::shared_ptr<postgres::Verdict> verdict{};
 };
 
 /// How candidates are measured in this process.
@@ -76,6 +79,10 @@ class Fleet {
   runtime::Status explain(int64_t id, const std::string& need, bool measures_here);
   /// Makes tables that somebody dropped.
   runtime::Status make_tables();
+  /// Says that the queue cannot be used, unless who has the database says why.
+  void warn_of_queue(const std::string& why, bool measures_here);
+  /// Whether the server can be asked.
+  bool is_there() const { return !connection_->is_lost() && !options_.verdict->why_lost(); }
   /// The id of this compiler among the workers.
   runtime::Result<int64_t> own_worker();
 

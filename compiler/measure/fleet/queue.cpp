@@ -83,8 +83,8 @@ Result<int64_t> Queue::put_one(const Wanted& wanted, const Asker& asker, std::ve
     if ((*found)->size() == 0) {
       auto made = connection_.execute(
           "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked, queue) "
-          "VALUES ($1, $2, $3, $4, $5, extract(epoch FROM now())::bigint, 4) ON CONFLICT DO NOTHING RETURNING id",
-          {*need, *environment, wanted.candidate, wanted.timeout.ps(), repeats});
+          "VALUES ($1, $2, $3, $4, $5, extract(epoch FROM now())::bigint, $6) ON CONFLICT DO NOTHING RETURNING id",
+          {*need, *environment, wanted.candidate, wanted.timeout.ps(), repeats, kQueue});
       if (!made) return made.status();
       if ((*made)->size() == 0) continue;
       id = (*made)->number(0, 0);
@@ -281,10 +281,10 @@ Result<std::vector<int64_t>> Queue::left_by_workers(const std::vector<int64_t>& 
 }
 
 Result<std::vector<KnownWorker>> Queue::workers() {
-  auto found = connection_.execute(
-      "SELECT id, name, host, arch, processor, machine, build, backends, "
-      "NOT gone AND seen + lease_s * interval '1 second' > clock_timestamp(), note FROM collage.worker "
-      "WHERE EXISTS (SELECT FROM collage.offer WHERE offer.worker = worker.id) ORDER BY id DESC LIMIT 10000");
+  auto found = connection_.execute(fmt::format(
+      "SELECT id, name, host, arch, processor, machine, build, backends, {}, note FROM collage.worker "
+      "WHERE EXISTS (SELECT FROM collage.offer WHERE offer.worker = worker.id) ORDER BY id DESC LIMIT 10000",
+      kIsLive));
   if (!found) return found.status();
   std::vector<KnownWorker> workers;
   for (size_t row = 0; row < (*found)->size(); ++row) {
@@ -314,9 +314,9 @@ Result<std::vector<int64_t>> Queue::need_ids(const std::vector<std::string>& nee
 
 Result<std::map<int64_t, std::vector<std::string>>> Queue::offers() {
   auto found = connection_.execute(
-      "SELECT worker.id, text FROM collage.worker JOIN collage.offer ON offer.worker = worker.id "
-      "JOIN collage.need ON need.id = offer.need "
-      "WHERE NOT gone AND seen + lease_s * interval '1 second' > clock_timestamp() ORDER BY worker.id, need.id");
+      fmt::format("SELECT worker.id, text FROM collage.worker JOIN collage.offer ON offer.worker = worker.id "
+                  "JOIN collage.need ON need.id = offer.need WHERE {} ORDER BY worker.id, need.id",
+                  kIsLive));
   if (!found) return found.status();
   std::map<int64_t, std::vector<std::string>> offers;
   for (size_t row = 0; row < (*found)->size(); ++row)
@@ -326,10 +326,9 @@ Result<std::map<int64_t, std::vector<std::string>>> Queue::offers() {
 
 Result<std::map<int64_t, size_t>> Queue::live_workers(const std::vector<int64_t>& needs) {
   auto found = connection_.execute(
-      "SELECT need, count(*) FROM collage.offer JOIN collage.worker ON worker.id = offer.worker "
-      "WHERE need = ANY($1::bigint[]) AND NOT gone AND NOT withheld AND seen + lease_s * interval '1 second' > "
-      "clock_timestamp() "
-      "GROUP BY need",
+      fmt::format("SELECT need, count(*) FROM collage.offer JOIN collage.worker ON worker.id = offer.worker "
+                  "WHERE need = ANY($1::bigint[]) AND NOT withheld AND {} GROUP BY need",
+                  kIsLive),
       {array_of(needs)});
   if (!found) return found.status();
   std::map<int64_t, size_t> counts;
@@ -341,10 +340,11 @@ Result<std::map<int64_t, size_t>> Queue::live_workers(const std::vector<int64_t>
 }
 
 Result<bool> Queue::is_withheld(int64_t need) {
-  auto found = connection_.execute(
-      "SELECT FROM collage.offer JOIN collage.worker ON worker.id = offer.worker WHERE need = $1 AND withheld "
-      "AND NOT gone AND seen + lease_s * interval '1 second' > clock_timestamp() LIMIT 1",
-      {need});
+  auto found =
+      connection_.execute(fmt::format("SELECT FROM collage.offer JOIN collage.worker ON worker.id = offer.worker "
+                                      "WHERE need = $1 AND withheld AND {} LIMIT 1",
+                                      kIsLive),
+                          {need});
   if (!found) return found.status();
   return (*found)->size() > 0;
 }

@@ -3,10 +3,14 @@
 // as text. A server that is lost fails the statement and every later one until `reconnect`. Names without a schema are those
 // of the schema `collage`, once it exists.
 //
-// No call waits without limit. A server that does not take or send a byte for half a minute in the middle of a statement is
-// lost; `tcp_user_timeout` of the address, in milliseconds, is another limit, 0 is none. A lock that others hold fails a
-// statement after two thirds of that (Failure::Busy), and the server ends transactions in which a program does nothing for
-// twice that, so that one that was stopped holds no locks.
+// No call waits without limit for a server that hangs. One that does not take or send a byte for half a minute in the middle of a
+// statement is lost; `tcp_user_timeout` of the address, in milliseconds, is another limit, 0 is none. A lock that others hold
+// fails a statement after two thirds of that (Failure::Busy), and the server ends transactions in which a program does nothing
+// for twice that, so that one that was stopped holds no locks.
+//
+// Maintenance has statements that take longer: an index is made, a large table is sorted. There silence is no loss as long as the
+// server says, over another connection, that it executes the statement; only `statement_timeout`, a parameter of the server that
+// an address can set as well (`?options=-cstatement_timeout%3D600000`), ends it.
 #pragma once
 
 #include <cstdint>
@@ -86,8 +90,24 @@ class Connection {
   virtual double silence() const = 0;
   /// Makes that less, if it is more.
   virtual void limit_silence(double seconds) = 0;
+  /// Whether a statement may be silent for longer while the server executes it; false at first.
+  virtual void set_long_statements(bool may_be_long) = 0;
   /// Connects again to the same address: tries for at most so long, or as long as `connect_timeout` of it says.
   virtual runtime::Status reconnect(double seconds = 10) = 0;
+  /// Whether the last `reconnect` found no server that serves anybody: not where it refused this connection alone.
+  virtual bool is_away() const = 0;
+};
+
+/// Lets statements be long while it lives.
+class LongStatements {
+ public:
+  explicit LongStatements(Connection& server) : server_(server) { server_.set_long_statements(true); }
+  ~LongStatements() { server_.set_long_statements(false); }
+  LongStatements(const LongStatements&) = delete;
+  LongStatements& operator=(const LongStatements&) = delete;
+
+ private:
+  Connection& server_;
 };
 
 }  // namespace collage::measure::postgres

@@ -197,15 +197,19 @@ Result<Handle> connect_once(const Parts& parts, const Deadline& deadline, std::s
 }
 
 /// Tries again until the deadline where the server starts or ends just now, or has too many connections; `patient`: also where
-/// there is none. A last try that has too little time says less than the refusal before it.
-Result<Handle> connect(const Parts& parts, const Deadline& deadline, bool patient) {
+/// there is none. A last try that has too little time says less than the refusal before it; `*refused`: its state, if any.
+Result<Handle> connect(const Parts& parts, const Deadline& deadline, bool patient, std::string* refused) {
   std::chrono::milliseconds pause = kFirstPause;
   Status refusal = Status::ok();
+  refused->clear();
   while (true) {
     std::string state;
     Result<Handle> made = connect_once(parts, deadline, &state);
     if (made) return made;
-    if (!state.empty()) refusal = made.status();
+    if (!state.empty()) {
+      refusal = made.status();
+      *refused = state;
+    }
     const bool may_pass = patient || (!state.empty() && failure_of(state) != Failure::Lasting);
     if (deadline.is_over() || !may_pass) return refusal ? made.status() : refusal;
     std::this_thread::sleep_for(std::min(pause, std::chrono::milliseconds(deadline.milliseconds())));
@@ -356,12 +360,15 @@ class PostgresConnection : public Connection {
     const auto most = static_cast<int64_t>(std::clamp(seconds, 0.001, 1e6) * 1000);
     parts_.silence_ms = parts_.silence_ms == 0 ? most : std::min(parts_.silence_ms, most);
   }
+  void set_long_statements(bool may_be_long) override { may_be_long_ = may_be_long; }
   double patience(double usual) const override { return parts_.seconds > 0 ? parts_.seconds : usual; }
 
   Status reconnect(double seconds) override {
     prepared_.clear();
     is_lost_ = true;  // also where this fails
-    auto made = connect(parts_, Deadline(patience(seconds)), true);
+    std::string refused;
+    auto made = connect(parts_, Deadline(patience(seconds)), true, &refused);
+    is_away_ = !made && failure_of(refused) == Failure::Lost;
     if (!made) return Status::error(why_lost_ = made.message());
     failure_ = Failure::Lasting;
     connection_ = std::move(*made);
@@ -372,6 +379,7 @@ class PostgresConnection : public Connection {
     }
     return Status::ok();
   }
+  bool is_away() const override { return is_away_; }
 
  private:
   /// Remembers why, the first time.
@@ -404,6 +412,7 @@ class PostgresConnection : public Connection {
       if (unsent < 0 || (unsent == 0 && PQisBusy(connection_.get()) == 0)) return Status::ok();
       pollfd moves{PQsocket(connection_.get()), static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN), 0};
       const int ready = ::poll(&moves, 1, parts_.silence_ms == 0 ? -1 : clamped_ms(parts_.silence_ms));
+      if (ready == 0 && may_be_long_ && unsent == 0 && executes()) continue;
       if (ready == 0) {
         // Without its end the server would keep the transaction.
         connection_.reset();
@@ -413,6 +422,20 @@ class PostgresConnection : public Connection {
       // A failure is one of the result, too.
       if (ready > 0 && (moves.revents & ~POLLOUT) != 0 && PQconsumeInput(connection_.get()) == 0) return Status::ok();
     }
+  }
+
+  /// Whether the server says, over another connection, that it executes the statement; one that has no place for another
+  /// connection does.
+  bool executes() const {
+    std::string state;
+    Result<Handle> other = connect_once(parts_, Deadline(std::min(patience(10), silence())), &state);
+    if (!other) return !state.empty() && failure_of(state) != Failure::Lost;
+    const auto found = PostgresConnection(parts_, std::move(*other))
+                           .execute(
+                               "SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active' AND "
+                               "wait_event_type IS DISTINCT FROM 'Client'",
+                               {int64_t{PQbackendPID(connection_.get())}});
+    return found && (*found)->size() == 1;
   }
 
   static int clamped_ms(int64_t milliseconds) { return static_cast<int>(std::min<int64_t>(milliseconds, INT32_MAX)); }
@@ -458,7 +481,8 @@ class PostgresConnection : public Connection {
   std::map<std::string, std::string, std::less<>> prepared_;  ///< statement -> its name
   std::vector<std::string> channels_;
   Failure failure_ = Failure::Lasting;
-  bool is_lost_ = false;
+  bool is_lost_ = false, is_away_ = false;
+  bool may_be_long_ = false;  ///< a statement
   std::string why_lost_;
 };
 
@@ -467,7 +491,8 @@ class PostgresConnection : public Connection {
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& address, double seconds) {
   Result<Parts> parts = parts_of(address);
   if (!parts) return parts.status();
-  auto connection = connect(*parts, Deadline(parts->seconds > 0 ? parts->seconds : seconds), false);
+  std::string refused;
+  auto connection = connect(*parts, Deadline(parts->seconds > 0 ? parts->seconds : seconds), false, &refused);
   if (!connection) return connection.status();
   return std::unique_ptr<Connection>(std::make_unique<PostgresConnection>(std::move(*parts), std::move(*connection)));
 }

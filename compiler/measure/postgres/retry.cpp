@@ -38,12 +38,14 @@ bool Retry::reconnect(const std::string& message) {
   const double since = std::chrono::duration<double>(Clock::now() - *failed_).count();
   const double patience = server_.patience(options_.patience);
   if (cuts_ > 1 && since >= std::max(patience, server_.silence())) {
-    why_lost_ = message;
+    options_.verdict->give_up(message);
     return false;
   }
   const runtime::Status again = server_.reconnect(patience);
-  if (!again) why_lost_ = again.message();
-  return again.is_ok();
+  if (again) return true;
+  why_lost_ = again.message();
+  if (server_.is_away()) options_.verdict->give_up(again.message());
+  return false;
 }
 
 bool Retry::pause(Failure failure) {

@@ -6,16 +6,19 @@
 //     the server only reads      the same, and connects again: after a failover the address may lead to the one that writes
 //     the tables are gone        makes them, twice for one question
 //
-// What did not pass in that time is not waited for a second time, so that a full disk costs a program one wait.
+// What did not pass in that time is not waited for a second time, so that a full disk costs a program one wait. A server that is
+// lost is asked nothing more, and if it is away, no other connection with the same verdict asks it either (verdict.h).
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "compiler/measure/postgres/connection.h"
+#include "compiler/measure/postgres/verdict.h"
 
 namespace collage::measure::postgres {
 
@@ -24,17 +27,21 @@ struct RetryOptions {
   std::function<runtime::Status()> make_tables{};
   /// Whether the server took writes at the start: if it only reads now, another one may have taken its place.
   bool writes = true;
-  double patience = 10;  ///< seconds, unless the address has `connect_timeout`
+  double patience = 10;                ///< seconds, unless the address has `connect_timeout`
+  std::shared_ptr<Verdict> verdict{};  ///< on the server, of all its connections; null: of this one alone
 };
 
 class Retry {
  public:
   /// The connection outlives this.
-  explicit Retry(Connection& server, RetryOptions options = {}) : server_(server), options_(std::move(options)) {}
+  explicit Retry(Connection& server, RetryOptions options = {}) : server_(server), options_(std::move(options)) {
+    if (options_.verdict == nullptr) options_.verdict = std::make_shared<Verdict>();
+  }
 
-  /// Asks, and again while a failure may pass: `ask` returns a Status or a Result.
+  /// Asks, and again while a failure may pass: `ask` returns a Status or a Result. A server that is lost is not asked.
   template <typename Ask>
-  auto ask(const Ask& ask) {
+  auto ask(const Ask& ask) -> decltype(ask()) {
+    if (why_lost()) return runtime::Status::error(*why_lost());
     begin();
     auto answer = ask();
     while (!answer && prepare(answer.message())) answer = ask();
@@ -45,8 +52,8 @@ class Retry {
   void begin();
   /// After a failure with this message: does what it asks for. Returns whether the same may succeed now.
   bool prepare(const std::string& message);
-  /// Why the server is lost for good, if it is.
-  const std::optional<std::string>& why_lost() const { return why_lost_; }
+  /// Why the server is lost for good, if it is: found here, or by another connection.
+  const std::optional<std::string>& why_lost() const { return why_lost_ ? why_lost_ : options_.verdict->why_lost(); }
 
  private:
   using Clock = std::chrono::steady_clock;

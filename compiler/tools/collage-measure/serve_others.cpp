@@ -14,13 +14,13 @@
 #include "compiler/driver/input/rule_files.h"
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/environment.h"
-#include "compiler/measure/fleet/host_name.h"
 #include "compiler/measure/fleet/serve.h"
 #include "compiler/measure/machine_lock.h"
 #include "compiler/sema/build_rules.h"
 #include "compiler/tools/command_line/program_text.h"
 #include "runtime/core/code_features.h"
 #include "runtime/core/host_capabilities.h"
+#include "runtime/core/machine_name.h"
 
 namespace collage::tools {
 namespace {
@@ -82,7 +82,7 @@ std::vector<std::string> arguments_of(const MeasureOptions& options, const std::
 measure::fleet::Announcement announcement_of(const MeasureOptions& options, const measure::TargetMachine& here,
                                              const place::ActiveBackends& active) {
   measure::fleet::Announcement made;
-  made.host = measure::fleet::host_name();
+  made.host = runtime::machine_name();
   made.name = options.name.empty() ? made.host : options.name;
   made.arch = runtime::host_architecture();
   made.processor = runtime::host_capabilities().processor;

@@ -87,10 +87,12 @@ class CostsApp {
     command->add_flag("--foreign", filter.only_foreign, "Only those of other processors than this machine's");
   }
   void add_form(CLI::App* command) {
-    command->add_flag_callback(
+    CLI::Option* csv = command->add_flag_callback(
         "--csv", [this] { request_.form = Form::Csv; }, "As CSV");
-    command->add_flag_callback(
-        "--json", [this] { request_.form = Form::Json; }, "As JSON");
+    command
+        ->add_flag_callback(
+            "--json", [this] { request_.form = Form::Json; }, "As JSON")
+        ->excludes(csv);
   }
 
   CLI::App app_{"lists, exchanges and removes measured costs", "collagec costs"};

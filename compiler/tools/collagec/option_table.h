@@ -66,6 +66,7 @@ struct OptionRow {
   Field field;
   Group group = Group::Output;
   bool is_common = false;       ///< shown by `--help`
+  bool prints_text = false;     ///< in place of a package, so that `-o` names none
   std::string_view value = "";  ///< `FILE`; empty: a flag
   Files files = Files::None;
   std::string help;                           ///< without a full stop

@@ -166,10 +166,9 @@ class Parser {
   std::string text_in_package() const {
     const std::string& output = parsed_.options.output;
     if (std::filesystem::path(output).extension() != ".collage") return "";
-    for (std::string_view option :
-         {"--emit", "--simulate", "--why", "--why-not", "--diff-placements", "--dump-lowering"}) {
-      if (!is_given(option)) continue;
-      return fmt::format("{} writes no package: give `{}` another ending than .collage", option, output);
+    for (const OptionRow& row : option_table()) {
+      if (!row.prints_text || !is_given(name_of(row))) continue;
+      return fmt::format("{} writes no package: give `{}` another ending than .collage", name_of(row), output);
     }
     return "";
   }

@@ -10,6 +10,7 @@
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/fallback_costs.h"
 #include "compiler/measure/postgres/connection.h"
+#include "compiler/measure/postgres/verdict.h"
 #include "tests/unit/compiler/measure/measured_cost.h"
 #include "tests/unit/compiler/measure/postgres_cluster.h"
 
@@ -197,6 +198,44 @@ TEST_F(Server, OneThatHangsIsLost) {
   EXPECT_FALSE(CostDatabase::open(hurried));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   cluster().go_on();
+}
+
+TEST_F(Server, OneThatHangsIsWaitedForOnce) {
+  const std::string hurried = address_ + "&connect_timeout=1&tcp_user_timeout=700";
+  const auto verdict = std::make_shared<postgres::Verdict>();
+  auto first = CostDatabase::open(hurried, verdict), second = CostDatabase::open(hurried, verdict);
+  ASSERT_TRUE(first) << first.message();
+  ASSERT_TRUE(second) << second.message();
+  cluster().pause();
+  EXPECT_FALSE((*first)->find("here", "a"));
+  EXPECT_TRUE((*first)->is_lost());
+  EXPECT_TRUE((*second)->is_lost()) << "before it is asked";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE((*second)->find("here", "a"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
+  EXPECT_EQ((*second)->take_lost(), "the server does not answer");
+  EXPECT_EQ((*second)->take_lost(), "") << "once";
+  cluster().go_on();
+}
+
+TEST_F(Server, MaintenanceMayTakeLong) {
+  ASSERT_TRUE(CostDatabase::open(address_));
+  ASSERT_EQ(PostgresCluster::run(
+                address_,
+                "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; "
+                "END $$; CREATE TRIGGER slow AFTER DELETE ON collage.measurement FOR EACH STATEMENT EXECUTE FUNCTION "
+                "slow()"),
+            "");
+  const auto all = [](const CostRow&) { return true; };
+  for (const bool is_maintenance : {true, false}) {
+    auto database = CostDatabase::open(address_ + "&connect_timeout=1&tcp_user_timeout=700");
+    ASSERT_TRUE(database) << database.message();
+    ASSERT_TRUE((*database)->write({{"here", "a", measured(100)}}));
+    if (is_maintenance) (*database)->expect_long_statements();
+    const auto removed = (*database)->remove_if(all);
+    EXPECT_EQ(removed.is_ok(), is_maintenance);
+    EXPECT_FALSE(is_maintenance && (*database)->is_lost());
+  }
 }
 
 TEST_F(Server, ATableThatOthersLockIsWaitedFor) {

@@ -115,10 +115,12 @@ class FleetOfWorkers : public FleetServer {
   /// `answers`: the arguments of its own measuring process, which is dead otherwise.
   Compiler compiler(const std::vector<std::string>& answers = {}, double timeout = 10) {
     Compiler made;
-    auto database = CostDatabase::open(address_);
+    const auto verdict = std::make_shared<postgres::Verdict>();
+    auto database = CostDatabase::open(address_, verdict);
     EXPECT_TRUE(database) << database.message();
     made.database = std::move(*database);
-    auto fleet = Fleet::open({.address = address_, .target = here_, .worker_patience = 2, .tick_seconds = 1});
+    auto fleet = Fleet::open(
+        {.address = address_, .target = here_, .worker_patience = 2, .tick_seconds = 1, .verdict = verdict});
     EXPECT_TRUE(fleet) << fleet.message();
     made.fleet = std::move(*fleet);
     MeasuredCostsOptions options;
@@ -243,6 +245,68 @@ TEST_F(FleetOfWorkers, AServerThatCrashesLosesNothing) {
   EXPECT_EQ(count("SELECT count(*) FROM collage.job"), 0);
   EXPECT_EQ(count("SELECT count(*) FROM collage.measurement"), kCandidates);
   EXPECT_EQ(count("SELECT count(DISTINCT (environment, candidate_digest)) FROM collage.measured_by"), kCandidates);
+}
+
+/// It hangs before the first question, or in the middle of those of the queue: the database is asked first, or the fleet.
+TEST_F(FleetOfWorkers, AServerThatHangsIsWaitedForOnce) {
+  PostgresCluster& cluster = PostgresCluster::instance();
+  address_ += "&connect_timeout=1&tcp_user_timeout=3000";
+  for (const int before_ms : {0, 700}) {
+    Compiler one = compiler(answering("0.2"));
+    std::thread hangs;
+    if (before_ms == 0) {
+      cluster.pause();
+    } else {
+      hangs = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(before_ms));
+        cluster.pause();
+      });
+    }
+    const auto start = std::chrono::steady_clock::now();
+    expect_costs(*one.costs);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (hangs.joinable()) hangs.join();
+    // 3 s of silence and 1 s to connect again, once; and 2.4 s to measure.
+    EXPECT_LT(took.count(), 9) << before_ms;
+    EXPECT_TRUE(one.database->is_lost());
+    EXPECT_NE(one.database->take_lost(), "");
+    EXPECT_EQ(one.fleet->take_warnings(), std::vector<std::string>());
+    cluster.go_on();
+  }
+}
+
+TEST_F(FleetOfWorkers, WhoMayOnlyReadIsToldOnce) {
+  (void)PostgresCluster::run(address_, "CREATE ROLE guest LOGIN");
+  ASSERT_EQ(
+      PostgresCluster::run(
+          address_, "GRANT USAGE ON SCHEMA collage TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA collage TO guest"),
+      "");
+  const std::string owner = address_;
+  for (const std::string& reader :
+       {PostgresCluster::instance().address("fleet", "guest"),
+        PostgresCluster::instance().address("fleet", "postgres", "&options=-cdefault_transaction_read_only%3Don")}) {
+    address_ = reader;
+    Compiler one = compiler(answering("0"));
+    expect_costs(*one.costs);
+    EXPECT_NE(one.database->take_unkept(), "");
+    EXPECT_EQ(one.fleet->take_warnings(), std::vector<std::string>());
+    // Who cannot measure keeps nothing: only the fleet says why there is no cost.
+    Compiler other = compiler();
+    (void)other.fleet->measure({wanted("a")}, {}, [](size_t, size_t) {});
+    const std::vector<std::string> warnings = other.fleet->take_warnings();
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_TRUE(warnings[0].starts_with("the queue cannot be used: ")) << warnings[0];
+  }
+  // One that may store costs, but not ask.
+  ASSERT_EQ(PostgresCluster::run(owner,
+                                 "GRANT INSERT, UPDATE ON collage.environment, collage.measurement, collage.reference "
+                                 "TO guest"),
+            "");
+  address_ = PostgresCluster::instance().address("fleet", "guest");
+  Compiler one = compiler(answering("0"));
+  expect_costs(*one.costs);
+  EXPECT_EQ(one.database->take_unkept(), "");
+  EXPECT_EQ(one.fleet->take_warnings().size(), 1u);
 }
 
 TEST_F(FleetOfWorkers, AnotherBuildIsSaidAndNotAsked) {

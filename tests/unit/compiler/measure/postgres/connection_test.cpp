@@ -52,12 +52,43 @@ TEST_F(ServerConnection, AStatementEndsWhereTheServerHangs) {
   // The kernel accepts connections for a server that was stopped.
   start = Clock::now();
   EXPECT_EQ(server->reconnect().message(), "the server does not answer");
+  EXPECT_TRUE(server->is_away());
   EXPECT_LT(seconds_since(start), 5);
   EXPECT_FALSE(server->execute_script("SELECT 1"));
   EXPECT_FALSE(server->wait(0));
   cluster().go_on();
   ASSERT_TRUE(server->reconnect());
+  EXPECT_FALSE(server->is_away());
   EXPECT_TRUE(server->execute("SELECT 1"));
+}
+
+TEST_F(ServerConnection, ALongStatementIsWaitedForWhileTheServerExecutesIt) {
+  const auto server = connect(500);
+  ASSERT_TRUE(server);
+  {
+    const LongStatements are_long(*server);
+    const auto slept = server->execute("SELECT pg_sleep(2)");
+    EXPECT_TRUE(slept) << slept.message();
+    cluster().pause();
+    const auto start = Clock::now();
+    EXPECT_FALSE(server->execute("SELECT pg_sleep(2)"));
+    EXPECT_TRUE(server->is_lost());
+    EXPECT_LT(seconds_since(start), 5) << "nobody says that it is executed";
+    cluster().go_on();
+  }
+  ASSERT_TRUE(server->reconnect());
+  EXPECT_FALSE(server->execute("SELECT pg_sleep(2)"));
+  EXPECT_TRUE(server->is_lost());
+}
+
+TEST_F(ServerConnection, AServerWithoutRoomForASecondConnectionExecutes) {
+  (void)PostgresCluster::run(cluster().address("postgres"), "CREATE ROLE guest LOGIN");
+  ASSERT_EQ(PostgresCluster::run(cluster().address("postgres"), "ALTER DATABASE connection CONNECTION LIMIT 1"), "");
+  const auto server = connect(500, "guest");
+  ASSERT_TRUE(server);
+  const LongStatements are_long(*server);
+  const auto slept = server->execute("SELECT pg_sleep(1.5)");
+  EXPECT_TRUE(slept) << slept.message();
 }
 
 TEST_F(ServerConnection, SilenceMayBeLimitedFurther) {
@@ -198,6 +229,22 @@ TEST_F(ServerConnection, APlaceAmongTheConnectionsIsWaitedFor) {
   ends.join();
   EXPECT_TRUE(second) << second.message();
   EXPECT_GE(seconds_since(start), 0.3);
+}
+
+/// Other connections may be there, and stay.
+TEST_F(ServerConnection, OneThatRefusesAConnectionIsNotAway) {
+  (void)PostgresCluster::run(cluster().address("postgres"), "CREATE ROLE guest LOGIN");
+  ASSERT_EQ(PostgresCluster::run(cluster().address("postgres"), "ALTER DATABASE connection CONNECTION LIMIT 1"), "");
+  const auto first = connect(10000, "guest");
+  ASSERT_TRUE(first);
+  ASSERT_EQ(PostgresCluster::run(cluster().address("postgres"),
+                                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'guest'"),
+            "");
+  const auto second = Connection::open(cluster().address("connection", "guest"));
+  ASSERT_TRUE(second) << second.message();
+  EXPECT_FALSE(first->execute("SELECT 1"));
+  EXPECT_FALSE(first->reconnect());
+  EXPECT_FALSE(first->is_away());
 }
 
 TEST(FailureClasses, TheLongestBeginCounts) {

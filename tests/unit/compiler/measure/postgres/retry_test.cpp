@@ -41,10 +41,12 @@ class Scripted : public Connection {
   double patience(double) const override { return 0.2; }
   double silence() const override { return 0.2; }
   void limit_silence(double) override {}
+  void set_long_statements(bool) override {}
   Status reconnect(double) override {
     ++reconnected;
     return comes_back ? Status::ok() : Status::error("nobody there");
   }
+  bool is_away() const override { return !comes_back && !refuses; }
 
   /// A question: fails in these ways, one after another, and succeeds then; `forever`: the last one stays.
   Status answer() {
@@ -56,7 +58,7 @@ class Scripted : public Connection {
   }
 
   std::deque<Failure> fails;
-  bool forever = false, is_standby = false, comes_back = true;
+  bool forever = false, is_standby = false, comes_back = true, refuses = false;
   int asked = 0, reconnected = 0;
 
  private:
@@ -131,6 +133,52 @@ TEST(RetryTest, OneThatConnectsAndIsSilentIsLost) {
   EXPECT_FALSE(retry.ask(silent));
   EXPECT_EQ(server.asked, 2) << "the second one fails 0.25 s after the first, longer than patience and silence";
   EXPECT_EQ(retry.why_lost(), "as scripted");
+}
+
+TEST(RetryTest, WhatOneConnectionHasGivenUpOthersDoNotAsk) {
+  for (const bool is_silent : {false, true}) {
+    Scripted first, second;
+    first.fails = second.fails = {Failure::Lost};
+    first.forever = is_silent;
+    first.comes_back = is_silent;
+    const auto verdict = std::make_shared<Verdict>();
+    Retry asks(first, {.verdict = verdict}), asks_too(second, {.verdict = verdict});
+    EXPECT_FALSE(asks.ask([&] {
+      if (is_silent) std::this_thread::sleep_for(std::chrono::milliseconds(250));
+      return first.answer();
+    }));
+    const char* why = is_silent ? "as scripted" : "nobody there";
+    EXPECT_EQ(verdict->why_lost(), why);
+    EXPECT_EQ(asks_too.why_lost(), why);
+    const Status failed = asks_too.ask([&] { return second.answer(); });
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.message(), why);
+    EXPECT_EQ(second.asked, 0);
+    EXPECT_EQ(second.reconnected, 0);
+  }
+}
+
+TEST(RetryTest, ARefusalIsOfOneConnectionAlone) {
+  Scripted first, second;
+  first.fails = {Failure::Lost};
+  first.comes_back = false;
+  first.refuses = true;
+  const auto verdict = std::make_shared<Verdict>();
+  Retry asks(first, {.verdict = verdict}), asks_too(second, {.verdict = verdict});
+  EXPECT_FALSE(asks.ask([&] { return first.answer(); }));
+  EXPECT_EQ(asks.why_lost(), "nobody there");
+  EXPECT_FALSE(verdict->why_lost());
+  EXPECT_TRUE(asks_too.ask([&] { return second.answer(); }));
+}
+
+TEST(RetryTest, WhatIsLostIsAskedNothingMore) {
+  Scripted server;
+  server.fails = {Failure::Lost};
+  server.comes_back = false;
+  Retry retry(server);
+  EXPECT_FALSE(retry.ask([&] { return server.answer(); }));
+  EXPECT_FALSE(retry.ask([&] { return server.answer(); }));
+  EXPECT_EQ(server.asked, 1);
 }
 
 TEST(RetryTest, AfterAFailoverAnotherServerWrites) {
