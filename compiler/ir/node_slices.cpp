@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "compiler/ir/op_def.h"
+#include "runtime/kernels/slice_range.h"
 #include "runtime/kernels/window.h"
 
 namespace collage::ir {
@@ -23,6 +24,7 @@ constexpr std::array<std::pair<SplitAxis, std::string_view>, 4> kAxes = {{{Split
 /// How an operator uses the dimensions of its operands.
 enum class Family {
   Elementwise,    ///< operands are broadcast
+  First,          ///< operand 0, element by element; of the others their type, or one number
   Conv,           ///< x, w, and operands along the output channels
   ConvTranspose,  ///< x, w, bias
   Product,        ///< matrices in the last two dimensions, the others broadcast
@@ -38,14 +40,16 @@ enum class Family {
   Reshape,  ///< the same elements in their order; operand 1, if there is one, is a shape or a list of dimensions
   Expand,
   Concat,
+  Split,
+  Slice,
+  Gather,          ///< indices in place of the dimension `axis`
+  GatherElements,  ///< one element of a vector along dimension `axis` for each index
   Other
 };
 
 Family family_of(const OpDef& op) {
-  static constexpr std::array<std::string_view, 21> kBroadcast = {
-      "Add",  "And",         "BitShift", "Div",  "Equal", "Greater", "GreaterOrEqual",
-      "Less", "LessOrEqual", "Max",      "Mean", "Min",   "Mod",     "Mul",
-      "Or",   "PRelu",       "Pow",      "Sub",  "Sum",   "Where",   "Xor"};
+  if (op.is_pointwise) return Family::Elementwise;
+  if (op.name == "CastLike" || op.name == "Dropout") return Family::First;
   if (op.name == "Conv" || op.name == "ConvInteger" || op.name == "QLinearConv") return Family::Conv;
   if (op.name == "ConvTranspose") return Family::ConvTranspose;
   if (op.name == "MatMul" || op.name == "MatMulInteger" || op.name == "QLinearMatMul") return Family::Product;
@@ -64,11 +68,11 @@ Family family_of(const OpDef& op) {
   if (op.name == "Expand") return Family::Expand;
   if (op.name == "Concat") return Family::Concat;
   if (op.name == "Trilu") return Family::Matrix;
-  // Operands of these have unrelated shapes, or an element depends on where it is.
-  if (op.name == "CastLike" || op.name == "ConstantOfShape" || op.name == "Dropout" || op.name == "EyeLike")
-    return Family::Other;
-  bool broadcasts = std::find(kBroadcast.begin(), kBroadcast.end(), op.name) != kBroadcast.end();
-  return op.kind == FusionKind::Elementwise || broadcasts ? Family::Elementwise : Family::Other;
+  if (op.name == "Split") return Family::Split;
+  if (op.name == "Slice") return Family::Slice;
+  if (op.name == "Gather") return Family::Gather;
+  if (op.name == "GatherElements") return Family::GatherElements;
+  return Family::Other;
 }
 
 /// The roles of the operands of a product or convolution; the others are scales, zero points and bias.
@@ -97,9 +101,10 @@ runtime::Ints permutation_of(const Node& node, size_t rank) {
 }
 
 /// Where the dimension `axis` of a tensor lies in one of another shape that has the same elements in the same order. A
-/// boundary at index i of the one is at index i * `from` / `to` of the other.
+/// boundary at index i of the one is at index i * `from` / `to` of the other, or of each of `blocks` of it.
 struct ReshapedAxis {
   int axis = -1;
+  int64_t blocks = 1;
   int64_t from = 1;  ///< elements between two indices
   int64_t to = 1;
 };
@@ -108,14 +113,18 @@ struct ReshapedAxis {
 ///
 ///     dimension 1 of [2, 8, 5, 4]   =>   dimension 1 of [2, 4, 2, 5, 4], 20 / 40
 ///     dimension 2 of [2, 5, 8, 4]   =>   dimension 2 of [2, 5, 32],       4 / 1
+///     dimension 2 of [5, 3, 8, 4]   =>   dimension 1 of [5, 96],          4 / 1 in each of 3 blocks
 std::optional<ReshapedAxis> reshaped_axis(const Shape& shape, int axis, const Shape& target) {
   if (runtime::element_count(shape) == 0) return std::nullopt;
   auto product = [](auto begin, auto end) { return std::accumulate(begin, end, int64_t{1}, std::multiplies<>()); };
   const int64_t before = product(shape.begin(), shape.begin() + axis);
-  // The last one with as many before it: others have the extent 1.
+  // The last one with as many before it, or fewer: others have the extent 1.
   for (size_t d = target.size(); d-- > 0;) {
-    if (product(target.begin(), target.begin() + static_cast<std::ptrdiff_t>(d)) != before) continue;
-    return ReshapedAxis{static_cast<int>(d), product(shape.begin() + axis + 1, shape.end()),
+    const int64_t in_front = product(target.begin(), target.begin() + static_cast<std::ptrdiff_t>(d));
+    if (in_front > before) continue;
+    const int64_t blocks = before / in_front;
+    if (before % in_front != 0 || target[d] % blocks != 0) return std::nullopt;
+    return ReshapedAxis{static_cast<int>(d), blocks, product(shape.begin() + axis + 1, shape.end()),
                         product(target.begin() + static_cast<std::ptrdiff_t>(d) + 1, target.end())};
   }
   return std::nullopt;
@@ -123,17 +132,29 @@ std::optional<ReshapedAxis> reshaped_axis(const Shape& shape, int axis, const Sh
 
 class NodeCutter {
  public:
-  NodeCutter(const Graph& graph, const Node& node, const Slice& wanted, Obstacle* obstacle)
-      : graph_(graph), node_(node), wanted_(wanted), obstacle_(obstacle) {
+  NodeCutter(const Graph& graph, const Node& node, const WantedSlices& wanted, Obstacle* obstacle)
+      : graph_(graph), node_(node), all_wanted_(wanted), obstacle_(obstacle) {
     cut_.operands.resize(node.inputs.size());
+    cut_.results = wanted;
     cut_.attrs = node.attrs;
   }
 
   std::optional<NodeSlices> run() {
-    if (wanted_.is_whole()) return cut_;
+    if (std::all_of(all_wanted_.begin(), all_wanted_.end(), [](const auto& w) { return !w || w->is_whole(); })) {
+      if (family_of(*node_.op) == Family::Split) cut_.results.assign(all_wanted_.size(), Slice());
+      return cut_;
+    }
+    const bool is_first_alone =
+        all_wanted_[0] && std::none_of(all_wanted_.begin() + 1, all_wanted_.end(), [](const auto& w) { return w; });
+    if (!is_first_alone && family_of(*node_.op) != Family::Split) {
+      fail(fmt::format("{} has several results, or none that is read", node_.op->name));
+      return std::nullopt;
+    }
+    wanted_ = all_wanted_[0].value_or(Slice());
     bool ok = false;
     switch (family_of(*node_.op)) {
       case Family::Elementwise: ok = broadcast_all(0); break;
+      case Family::First: ok = same(0); break;
       case Family::Conv: ok = conv(); break;
       case Family::ConvTranspose: ok = conv_transpose(); break;
       case Family::Product: ok = product(); break;
@@ -149,6 +170,10 @@ class NodeCutter {
       case Family::Reshape: ok = reshape(); break;
       case Family::Expand: ok = expand(); break;
       case Family::Concat: ok = concat(); break;
+      case Family::Split: ok = split(); break;
+      case Family::Slice: ok = slice(); break;
+      case Family::Gather: ok = gather(); break;
+      case Family::GatherElements: ok = gather_elements(); break;
       case Family::Other: ok = none(); break;
     }
     if (!ok) return std::nullopt;
@@ -167,7 +192,10 @@ class NodeCutter {
   const Shape& shape(size_t i) const { return graph_.value(node_.inputs[i]).type.shape; }
   const Shape& result() const { return graph_.value(node_.outputs[0]).type.shape; }
 
-  void set(size_t i, int axis) { cut_.operands[i] = {axis, wanted_.begin, wanted_.end}; }
+  void set(size_t i, int axis) {
+    cut_.operands[i] = wanted_;
+    cut_.operands[i].axis = axis;
+  }
   bool same(size_t i) { return set(i, wanted_.axis), true; }
 
   /// An operand that is broadcast to the result.
@@ -211,6 +239,7 @@ class NodeCutter {
     set(at.right, 0);
     int64_t group = node_.attrs.get_int("group", 1);
     if (group > 1) {
+      if (!is_one_range()) return false;
       int64_t channels = shape(at.right)[0] / group;
       if (wanted_.begin % channels != 0 || wanted_.end % channels != 0)
         return fail(fmt::format("a part would have some of the {} channels of a group", channels), channels);
@@ -268,6 +297,7 @@ class NodeCutter {
           same(i);
           continue;
         }
+        if (!is_one_range()) return false;
         if (wanted_.begin % block != 0 ||
             (wanted_.end % block != 0 && wanted_.end != result()[static_cast<size_t>(axis)]))
           return fail(fmt::format("a part would have some of a block of {}", block), block);
@@ -296,15 +326,23 @@ class NodeCutter {
     const std::optional<ReshapedAxis> there = reshaped_axis(result(), wanted_.axis, shape(0));
     if (!there) return none();
     const int64_t unit = there->to / std::gcd(there->from, there->to);
-    if (wanted_.begin % unit != 0 || wanted_.end % unit != 0)
-      return fail(fmt::format("a part would have some of {} that {} keeps together", unit, node_.op->name), unit);
-    cut_.operands[0] = {there->axis, wanted_.begin * there->from / there->to, wanted_.end * there->from / there->to};
-    if (node_.op->name == "Reshape") cut_.shape = shape_of_slice(result(), wanted_);
+    std::vector<Range> ranges;
+    for (int64_t block = 0; block < there->blocks; ++block) {
+      const int64_t start = block * (shape(0)[static_cast<size_t>(there->axis)] / there->blocks);
+      for (const Range& range : wanted_.ranges()) {
+        if (range.begin % unit != 0 || range.end % unit != 0)
+          return fail(fmt::format("a part would have some of {} that {} keeps together", unit, node_.op->name),
+                      wanted_.more.empty() ? unit : 1);
+        ranges.push_back({start + range.begin * there->from / there->to, start + range.end * there->from / there->to});
+      }
+    }
+    cut_.operands[0] = slice_of_ranges(there->axis, ranges);
+    if (node_.op->name == "Reshape") cut_.lists[1] = shape_of_slice(result(), wanted_);
     return true;
   }
 
   bool expand() {
-    cut_.shape = shape_of_slice(result(), wanted_);
+    cut_.lists[1] = shape_of_slice(result(), wanted_);
     return broadcast(0);
   }
 
@@ -314,9 +352,94 @@ class NodeCutter {
     return true;
   }
 
+  /// Along another axis all results are cut alike. Along its own, the operand's slice has what results have one after the
+  /// other, and the part's node takes these apart.
+  bool split() {
+    const auto read = std::find_if(all_wanted_.begin(), all_wanted_.end(), [](const auto& w) { return w.has_value(); });
+    const int axis = from_front(node_.attrs.get_int("axis", 0), shape(0).size());
+    const auto is_along = [&](const Slice& slice) { return slice.is_whole() || slice.axis == axis; };
+    if (!is_along(**read)) {
+      for (size_t i = 0; i < all_wanted_.size(); ++i) {
+        if (all_wanted_[i] && *all_wanted_[i] != **read) return fail("results of Split are needed in different slices");
+        cut_.results[i] = **read;
+      }
+      cut_.operands[0] = **read;
+      return true;
+    }
+    std::vector<Range> ranges;
+    Shape sizes;
+    int64_t start = 0;
+    for (size_t i = 0; i < all_wanted_.size(); ++i) {
+      if (!all_wanted_[i]) return fail("a result of Split is not read");
+      const Slice& wanted = *all_wanted_[i];
+      if (!is_along(wanted)) return fail("results of Split are needed in different slices");
+      const int64_t extent = graph_.value(node_.outputs[i]).type.shape[static_cast<size_t>(axis)];
+      const std::vector<Range> own = wanted.is_whole() ? std::vector<Range>{{0, extent}} : wanted.ranges();
+      for (const Range& range : own) ranges.push_back({start + range.begin, start + range.end});
+      sizes.push_back(wanted.is_whole() ? extent : wanted.extent());
+      start += extent;
+    }
+    cut_.operands[0] = slice_of_ranges(axis, ranges);
+    if (has(1)) {
+      cut_.lists[1] = sizes;
+    } else if (std::any_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size != sizes[0]; })) {
+      return fail("results of Split would have different sizes");
+    }
+    return true;
+  }
+
+  /// Bounds that take all of a dimension, in order, say so of fewer indices, too. Others are taken from what is left of the
+  /// operand.
+  bool slice() {
+    const auto axis = static_cast<size_t>(wanted_.axis);
+    const size_t rank = result().size();
+    const runtime::Ints starts = numbers(1), ends = numbers(2), steps = has(4) ? numbers(4) : runtime::Ints();
+    const runtime::Ints axes = has(3) ? numbers(3) : runtime::Ints();
+    for (size_t i = 0; i < starts.size(); ++i) {
+      const size_t named = axes.empty() ? i : static_cast<size_t>(from_front(axes[i], rank));
+      if (named != axis) continue;
+      const int64_t extent = shape(0)[axis];
+      const runtime::SliceRange range = runtime::slice_range(extent, starts[i], ends[i], steps.empty() ? 1 : steps[i]);
+      if (range.step != 1) return none();
+      if (range.start == 0 && range.count == extent) continue;
+      std::vector<Range> ranges = wanted_.ranges();
+      for (Range& taken : ranges) taken = {taken.begin + range.start, taken.end + range.start};
+      cut_.operands[0] = slice_of_ranges(wanted_.axis, ranges);
+      cut_.lists = {{1, starts}, {2, ends}};
+      cut_.bound = i;
+      return true;
+    }
+    return same(0);
+  }
+
+  bool gather() {
+    const int axis = from_front(node_.attrs.get_int("axis", 0), shape(0).size());
+    const int indices = static_cast<int>(shape(1).size());
+    if (wanted_.axis < axis) return same(0);
+    if (wanted_.axis < axis + indices) return set(1, wanted_.axis - axis), true;
+    return set(0, wanted_.axis - indices + 1), true;
+  }
+
+  bool gather_elements() {
+    if (wanted_.axis != axis_attr(0)) same(0);
+    return same(1);
+  }
+
+  /// The elements of an operand that is a list of whole numbers and constant, as its shape function wants it.
+  runtime::Ints numbers(size_t i) const {
+    const Tensor& list = graph_.value(node_.inputs[i]).constant->data;
+    if (list.dtype() == DType::I32) return {list.as<int32_t>().begin(), list.as<int32_t>().end()};
+    return {list.as<int64_t>().begin(), list.as<int64_t>().end()};
+  }
+
+  bool is_one_range() {
+    return wanted_.more.empty() || fail(fmt::format("{} is needed in several ranges", node_.op->name));
+  }
+
   /// Rows [begin, end) of a window's result read rows from begin * stride - pad to the last row that the last window
   /// needs. Rows outside the operand are padding of the part; neighbouring parts read some rows twice.
   bool window(size_t operand, const Shape& kernel) {
+    if (!is_one_range()) return false;
     const Shape& x = shape(operand);
     runtime::Window w;
     if (auto problem = runtime::resolve_window(Shape(x.begin() + 2, x.end()), kernel, node_.attrs, &w))
@@ -340,7 +463,8 @@ class NodeCutter {
 
   const Graph& graph_;
   const Node& node_;
-  Slice wanted_;
+  const WantedSlices& all_wanted_;
+  Slice wanted_;  ///< of the first result
   Obstacle* obstacle_;
   NodeSlices cut_;
 };
@@ -376,6 +500,8 @@ bool can_split(const OpDef& op, SplitAxis axis) {
     case Family::Reshape:
     case Family::Expand:
     case Family::Concat:
+    case Family::Split:
+    case Family::Slice:
     case Family::Other: return false;
     default: return true;
   }
@@ -393,25 +519,38 @@ std::optional<int> dimension_of(const OpDef& op, SplitAxis axis, size_t rank) {
   return dimension;
 }
 
-std::optional<NodeSlices> slices_of_node(const Graph& graph, const Node& node, const Slice& wanted,
+std::optional<NodeSlices> slices_of_node(const Graph& graph, const Node& node, const WantedSlices& wanted,
                                          Obstacle* obstacle) {
   return NodeCutter(graph, node, wanted, obstacle).run();
 }
 
-std::optional<Slice> carried_slice(const Graph& graph, const Node& node, const Shape& operand, const Slice& whole) {
-  const Shape& made = graph.value(node.outputs[0]).type.shape;
+std::optional<Slice> carried_slice(const Graph& graph, const Node& node, size_t operand, size_t result,
+                                   const Slice& whole) {
+  const Shape& read = graph.value(node.inputs[operand]).type.shape;
+  const Shape& made = graph.value(node.outputs[result]).type.shape;
   switch (family_of(*node.op)) {
     case Family::Transpose: {
       const runtime::Ints order = permutation_of(node, made.size());
       return Slice{static_cast<int>(std::find(order.begin(), order.end(), whole.axis) - order.begin()), 0, whole.end};
     }
     case Family::Reshape: {
-      const std::optional<ReshapedAxis> there = reshaped_axis(operand, whole.axis, made);
-      if (!there || whole.end * there->from % there->to != 0) return std::nullopt;
+      const std::optional<ReshapedAxis> there = reshaped_axis(read, whole.axis, made);
+      if (!there || there->blocks > 1 || whole.end * there->from % there->to != 0) return std::nullopt;
       return Slice{there->axis, 0, whole.end * there->from / there->to};
     }
+    case Family::Split: {
+      const int axis = from_front(node.attrs.get_int("axis", 0), read.size());
+      return Slice{whole.axis, 0, whole.axis == axis ? made[static_cast<size_t>(axis)] : whole.end};
+    }
+    case Family::Gather: {
+      const int axis = from_front(node.attrs.get_int("axis", 0), read.size());
+      if (operand == 1) return Slice{axis + whole.axis, 0, whole.end};
+      if (whole.axis == axis) return std::nullopt;
+      const int moved = static_cast<int>(made.size()) - static_cast<int>(read.size());
+      return Slice{whole.axis + (whole.axis > axis ? moved : 0), 0, whole.end};
+    }
     default: {
-      const int axis = whole.axis + static_cast<int>(made.size()) - static_cast<int>(operand.size());
+      const int axis = whole.axis + static_cast<int>(made.size()) - static_cast<int>(read.size());
       return axis < 0 || axis >= static_cast<int>(made.size()) ? std::nullopt
                                                                : std::optional(Slice{axis, 0, whole.end});
     }

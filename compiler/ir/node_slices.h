@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How operators can be cut: the axes that the languages name, and which slices of a node's operands a slice of its result
-// needs. A new operator belongs to one of the families of node_slices.cpp, or cannot be cut.
+// needs. Point-wise operators (op_def.h) are cut wherever they are; another new operator belongs to one of the families
+// of node_slices.cpp, or cannot be cut.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,18 +36,29 @@ struct Obstacle {
   int64_t extent = 0;    ///< of that result, in the dimension that is cut
 };
 
-/// Slices of a node's operands that a slice of its result needs, and the attributes of the part.
+/// By result of a node: its slice that is wanted, or nullopt where nothing reads it.
+using WantedSlices = std::vector<std::optional<Slice>>;
+
+/// Slices of a node's operands that slices of its results need, and the attributes of the part.
 struct NodeSlices {
   std::vector<Slice> operands;
+  WantedSlices results;  ///< of the part's node: those that are wanted, and of a Split all
   AttrMap attrs;
-  std::optional<Shape> shape = {};  ///< of a Reshape or Expand: what operand 1 says in the part
+  std::map<size_t, Shape> lists =
+      {};  ///< by operand that is a list of numbers: what it says in the part, if that is new
+  /// Of a Slice along the dimension that is cut: the place of that dimension in its lists. Its operand may have more ranges
+  /// than it takes; `starts` and `ends` of the part are for the caller to set.
+  std::optional<size_t> bound = {};
 };
 
-/// Returns what the node needs to compute the slice `wanted` of its first result alone. Nullopt: see `obstacle`.
-std::optional<NodeSlices> slices_of_node(const Graph& graph, const Node& node, const Slice& wanted, Obstacle* obstacle);
+/// Returns what the node needs to compute the wanted slices, of which there is at least one: of its first result alone, or
+/// of results of a Split. Nullopt: see `obstacle`.
+std::optional<NodeSlices> slices_of_node(const Graph& graph, const Node& node, const WantedSlices& wanted,
+                                         Obstacle* obstacle);
 
-/// Returns where all of a dimension of an operand, from 0 on, lies in the node's first result, if it lies in one dimension
+/// Returns where all of a dimension of operand `operand`, from 0 on, lies in result `result`, if it lies in one dimension
 /// of it; only `slices_of_node` finds out whether the node can be cut there.
-std::optional<Slice> carried_slice(const Graph& graph, const Node& node, const Shape& operand, const Slice& whole);
+std::optional<Slice> carried_slice(const Graph& graph, const Node& node, size_t operand, size_t result,
+                                   const Slice& whole);
 
 }  // namespace collage::ir

@@ -74,6 +74,8 @@ struct OpDef {
   std::vector<AttrDef> attrs = {};
   FusionKind kind = FusionKind::Opaque;
   bool commutative = false;  ///< in the first two operands (in all, if variadic)
+  /// An element of the only result depends on the operands' elements at its place alone, to which they are broadcast.
+  bool is_pointwise = false;
   bool (*infer)(InferContext&) = nullptr;
   Work (*work)(const WorkArgs&) = nullptr;
   std::string_view doc = {};  ///< one line, with an example in the model language

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "compiler/ir/op_def.h"
@@ -22,7 +23,10 @@ class Splitter {
   SplitNodes run(NodeId at, SplitAxis axis, int count) {
     SplitNodes split;
     if (!find_axis(at, axis, &split.why)) return split;
-    int64_t unit = at_.end == 0 ? 1 : at_.end / std::gcd(at_.end, there_.end);
+    int64_t unit = 1;
+    for (const auto& [result, there] : seeds_) {
+      if (at_.end > 0) unit = std::lcm(unit, at_.end / std::gcd(at_.end, there.end));
+    }
     for (;;) {
       const int64_t units = at_.end / unit;
       if (units < count) {
@@ -31,7 +35,10 @@ class Splitter {
         return split;
       }
       Obstacle obstacle;
-      if (cut_all(at, unit, count, &obstacle, &split.parts)) return split;
+      if (cut_all(at, unit, count, &obstacle, &split.parts)) {
+        if (!are_joined(split.parts, &split.why)) split.parts.clear();
+        return split;
+      }
       split.parts.clear();
       const int64_t larger = std::lcm(unit, unit_for(obstacle));
       if (larger == unit || at_.end % larger != 0) {
@@ -43,19 +50,11 @@ class Splitter {
   }
 
  private:
-  /// Finds the dimension of `at` that is the axis, and the one of the set's result that it becomes.
+  /// Finds the dimension of `at` that is the axis, and those of the set's results that it becomes.
   bool find_axis(NodeId at, SplitAxis axis, std::string* why) {
-    std::vector<ValueId> results = boundary_outputs(graph_, nodes_);
-    if (results.size() != 1) {
-      *why = fmt::format("{} results", results.size());
-      return false;
-    }
-    result_ = results[0];
-    for (NodeId id : nodes_) {
-      const Node& node = graph_.node(id);
-      auto is_read = [&](ValueId v) { return v.is_valid() && (v == result_ || !graph_.value(v).uses.empty()); };
-      if (is_read(node.outputs[0]) && std::count_if(node.outputs.begin(), node.outputs.end(), is_read) == 1) continue;
-      *why = fmt::format("{} has several results, or none that is read", node.op->name);
+    results_ = boundary_outputs(graph_, nodes_);
+    if (results_.empty()) {
+      *why = "0 results";
       return false;
     }
     const Node& node = graph_.node(at);
@@ -66,28 +65,58 @@ class Splitter {
       return false;
     }
     at_ = {*dimension, 0, own[static_cast<size_t>(*dimension)]};
-    std::optional<Slice> there = at_;
-    for (ValueId value = node.outputs[0]; value != result_ && there;) {
-      const NodeId reader = reader_in_set(value);
-      there = carried_slice(graph_, graph_.node(reader), shape(value), *there);
-      value = graph_.node(reader).outputs[0];
+    const std::map<ValueId, std::optional<Slice>> carried = carried_from(at);
+    for (ValueId result : results_) {
+      const auto found = carried.find(result);
+      if (found == carried.end()) continue;
+      const std::optional<Slice>& there = found->second;
+      if (!there || shape(result)[static_cast<size_t>(there->axis)] != there->end) {
+        *why = fmt::format("the {} of `%{}` are not those of {}", name_of(axis), graph_.node_name(at),
+                           results_.size() == 1 ? "the result" : fmt::format("`%{}`", graph_.value(result).name));
+        return false;
+      }
+      seeds_.emplace(result, *there);
     }
-    if (!there || there->axis < 0 || shape(result_)[static_cast<size_t>(there->axis)] != there->end) {
-      *why = fmt::format("the {} of `%{}` are not those of the result", name_of(axis), graph_.node_name(at));
-      return false;
-    }
-    there_ = *there;
     return true;
+  }
+
+  /// By value that depends on `at`: what all of the axis is of it, if it lies in one dimension of it.
+  std::map<ValueId, std::optional<Slice>> carried_from(NodeId at) const {
+    std::map<ValueId, std::optional<Slice>> carried = {{graph_.node(at).outputs[0], at_}};
+    for (NodeId id : nodes_) {
+      const Node& node = graph_.node(id);
+      for (size_t k = 0; k < node.inputs.size() && id != at; ++k) {
+        const auto from = carried.find(node.inputs[k]);
+        if (from == carried.end()) continue;
+        const std::optional<Slice> whole = from->second;
+        for (size_t r = 0; r < node.outputs.size(); ++r) {
+          if (!node.outputs[r].is_valid()) continue;
+          std::optional<Slice>& there = carried[node.outputs[r]];
+          if (whole && !there) there = carried_slice(graph_, node, k, r, *whole);
+        }
+      }
+    }
+    return carried;
   }
 
   const Shape& shape(ValueId value) const { return graph_.value(value).type.shape; }
 
-  /// Every value of the set leads to its one result, whichever reader is followed.
-  NodeId reader_in_set(ValueId value) const {
-    const std::vector<Use>& uses = graph_.value(value).uses;
-    auto use = std::find_if(uses.begin(), uses.end(),
-                            [&](const Use& u) { return std::binary_search(nodes_.begin(), nodes_.end(), u.node); });
-    return use->node;
+  /// The parts' slices of each result, one after the other, are all of it.
+  bool are_joined(const std::vector<SplitPart>& parts, std::string* why) const {
+    for (size_t r = 0; r < results_.size(); ++r) {
+      const Slice& first = parts.front().results[r].second;
+      int64_t end = 0;
+      bool is_joined = !first.is_whole();
+      for (size_t p = 0; p < parts.size() && is_joined; ++p) {
+        const Slice& slice = parts[p].results[r].second;
+        is_joined = slice.axis == first.axis && slice.begin == end && slice.more.empty();
+        end = slice.end;
+      }
+      if (is_joined && end == shape(results_[r])[static_cast<size_t>(first.axis)]) continue;
+      *why = fmt::format("parts of `%{}` do not lie one after the other", graph_.value(results_[r]).name);
+      return false;
+    }
+    return true;
   }
 
   /// The number of which boundaries at `at` have to be multiples, so that the obstacle is none; 1: there is none.
@@ -111,61 +140,142 @@ class Splitter {
 
   /// `own`: the slice of the result of `at`.
   std::optional<SplitPart> cut(const Slice& own, NodeId at, Obstacle* obstacle) {
-    const Slice result = {there_.axis, own.begin * there_.end / at_.end, own.end * there_.end / at_.end};
-    std::map<ValueId, Slice> wanted = {{result_, result}};
+    std::map<ValueId, Slice> wanted;
+    for (const auto& [result, there] : seeds_) {
+      wanted.emplace(result, Slice{there.axis, own.begin * there.end / at_.end, own.end * there.end / at_.end});
+    }
     std::map<NodeId, NodeSlices> cuts;
+    std::set<ValueId> taken_apart;  // read by nodes alone that take their ranges from whatever is there of it
     for (size_t i = nodes_.size(); i-- > 0;) {
       const Node& node = graph_.node(nodes_[i]);
-      const Slice& slice = wanted.at(node.outputs[0]);
-      std::optional<NodeSlices> slices = slices_of_node(graph_, node, slice, obstacle);
+      std::optional<WantedSlices> slices_wanted = wanted_of(node, wanted, at, obstacle);
+      if (!slices_wanted) return std::nullopt;
+      std::optional<NodeSlices> slices = slices_of_node(graph_, node, *slices_wanted, obstacle);
       if (!slices) {
-        obstacle->extent = shape(node.outputs[0])[static_cast<size_t>(slice.axis)];
+        const std::optional<Slice>& first = slices_wanted->front();
+        if (first && !first->is_whole()) obstacle->extent = shape(node.outputs[0])[static_cast<size_t>(first->axis)];
         return std::nullopt;
       }
       for (size_t k = 0; k < node.inputs.size(); ++k) {
         if (!node.inputs[k].is_valid()) continue;
         auto [known, is_new] = wanted.emplace(node.inputs[k], slices->operands[k]);
+        const bool takes_some = k == 0 && slices->bound;
+        if (is_new && takes_some) taken_apart.insert(node.inputs[k]);
+        if (!takes_some) taken_apart.erase(node.inputs[k]);
         if (is_new || known->second == slices->operands[k]) continue;
-        obstacle->why = fmt::format("`%{}` is needed in two different slices", graph_.value(node.inputs[k]).name);
+        if (taken_apart.contains(node.inputs[k]) && known->second.axis == slices->operands[k].axis) {
+          known->second = union_of(known->second, slices->operands[k]);
+          continue;
+        }
+        *obstacle = needed_twice(node.inputs[k]);
         return std::nullopt;
       }
       cuts.emplace(nodes_[i], std::move(*slices));
     }
-    if (wanted.at(graph_.node(at).outputs[0]) != own) {
-      obstacle->why = fmt::format("`%{}` is not cut where the result is", graph_.node_name(at));
+    for (auto& [id, slices] : cuts) {
+      const ValueId operand = graph_.node(id).inputs[0];
+      if (!slices.bound || set_bounds(wanted.at(operand), &slices)) continue;
+      *obstacle = needed_twice(operand);
       return std::nullopt;
     }
-    bool reads_slice = std::any_of(wanted.begin(), wanted.end(),
-                                   [&](const auto& item) { return item.first != result_ && !item.second.is_whole(); });
+    const auto found = wanted.find(graph_.node(at).outputs[0]);
+    const Slice made = found == wanted.end() ? Slice() : found->second;
+    // Several results of a Split are each cut along the axis: together they are other ranges of it, of as many indices.
+    const bool is_cut_so = made.more.empty() && results_.size() == 1
+                               ? made == own
+                               : made.axis == own.axis && made.extent() == own.extent();
+    if (!is_cut_so) {
+      *obstacle = {fmt::format("`%{}` is not cut where the result is", graph_.node_name(at))};
+      return std::nullopt;
+    }
+    bool reads_slice = std::any_of(wanted.begin(), wanted.end(), [&](const auto& item) {
+      return !std::binary_search(results_.begin(), results_.end(), item.first) && !item.second.is_whole();
+    });
     if (!reads_slice && at_.end > own.end - own.begin) {
-      obstacle->why = "no operand is cut";
+      *obstacle = {"no operand is cut"};
       return std::nullopt;
     }
-    return build(result, wanted, cuts);
+    return build(wanted, cuts);
   }
 
-  SplitPart build(const Slice& result, const std::map<ValueId, Slice>& wanted, std::map<NodeId, NodeSlices>& cuts) {
+  Obstacle needed_twice(ValueId value) const {
+    return {fmt::format("`%{}` is needed in two different slices", graph_.value(value).name)};
+  }
+
+  static Slice union_of(const Slice& a, const Slice& b) {
+    std::vector<Range> all = a.ranges();
+    for (const Range& range : b.ranges()) all.push_back(range);
+    std::sort(all.begin(), all.end(), [](const Range& x, const Range& y) { return x.begin < y.begin; });
+    std::vector<Range> joined;
+    for (const Range& range : all) {
+      if (!joined.empty() && range.begin < joined.back().end) {
+        joined.back().end = std::max(joined.back().end, range.end);
+      } else {
+        joined.push_back(range);
+      }
+    }
+    return slice_of_ranges(a.axis, joined);
+  }
+
+  /// Sets where in `there`, a slice of its operand, a Slice finds what it takes of it. False: that is not in one piece.
+  static bool set_bounds(const Slice& there, NodeSlices* slices) {
+    const Slice& own = slices->operands[0];
+    const int64_t last = own.more.empty() ? own.end : own.more.back().end;
+    int64_t start = 0, end = 0;
+    for (const Range& range : there.ranges()) {
+      const auto before = [&](int64_t bound) { return std::clamp(bound, range.begin, range.end) - range.begin; };
+      start += before(own.begin);
+      end += before(last);
+    }
+    slices->lists[1][*slices->bound] = start;
+    slices->lists[2][*slices->bound] = end;
+    return end - start == own.extent();
+  }
+
+  /// What is wanted of the node's results. Nullopt where nothing is, or where it is not known of one that leaves the set.
+  std::optional<WantedSlices> wanted_of(const Node& node, const std::map<ValueId, Slice>& wanted, NodeId at,
+                                        Obstacle* obstacle) const {
+    WantedSlices slices(node.outputs.size());
+    bool is_read = false;
+    for (size_t r = 0; r < node.outputs.size(); ++r) {
+      const ValueId value = node.outputs[r];
+      if (!value.is_valid()) continue;
+      if (const auto found = wanted.find(value); found != wanted.end()) {
+        slices[r] = found->second;
+        is_read = true;
+      } else if (std::binary_search(results_.begin(), results_.end(), value)) {
+        *obstacle = {fmt::format("`%{}` does not depend on `%{}`, nor is it read for it", graph_.value(value).name,
+                                 graph_.node_name(at))};
+        return std::nullopt;
+      }
+    }
+    if (is_read) return slices;
+    *obstacle = {fmt::format("{} has several results, or none that is read", node.op->name)};
+    return std::nullopt;
+  }
+
+  SplitPart build(const std::map<ValueId, Slice>& wanted, std::map<NodeId, NodeSlices>& cuts) {
     SplitPart part;
-    part.result = result;
     part.graph.name = graph_.name;
     std::map<ValueId, ValueId> made;
-    auto type_of = [&](ValueId value) {
+    auto type_of = [&](ValueId value, const Slice& slice) {
       const TensorType& type = graph_.value(value).type;
-      return TensorType{type.dtype, shape_of_slice(type.shape, wanted.at(value))};
+      return TensorType{type.dtype, shape_of_slice(type.shape, slice)};
     };
     for (ValueId value : boundary_inputs(graph_, nodes_)) {
-      made.emplace(value, part.graph.add_input(graph_.value(value).name, type_of(value)));
-      part.reads.emplace_back(value, wanted.at(value));
+      const Slice& slice = wanted.at(value);
+      made.emplace(value, part.graph.add_input(graph_.value(value).name, type_of(value, slice)));
+      part.reads.emplace_back(value, slice);
     }
     for (NodeId id : nodes_) {
       const Node& node = graph_.node(id);
+      NodeSlices& slices = cuts.at(id);
       std::vector<ValueId> inputs;
-      ValueId output = node.outputs[0];
       for (size_t k = 0; k < node.inputs.size(); ++k) {
         const ValueId input = node.inputs[k];
-        if (k == 1 && cuts.at(id).shape) {
-          const std::string name = graph_.unique_name(graph_.value(output).name + ".shape");
-          inputs.push_back(part.graph.add_constant(name, numbers(*cuts.at(id).shape)));
+        if (const auto list = slices.lists.find(k); list != slices.lists.end()) {
+          const std::string base = fmt::format("{}.{}", graph_.node_name(id), k == 1 ? "shape" : "ends");
+          inputs.push_back(part.graph.add_constant(graph_.unique_name(base), numbers(list->second)));
           continue;
         }
         if (input.is_valid() && graph_.value(input).is_constant() && made.count(input) == 0) {
@@ -173,12 +283,26 @@ class Splitter {
         }
         inputs.push_back(input.is_valid() ? made.at(input) : input);
       }
-      NodeId copy = part.graph.add_node(*node.op, std::move(inputs), std::move(cuts.at(id).attrs),
-                                        {graph_.value(output).name}, {type_of(output)}, node.span);
+      std::vector<std::string> names;
+      std::vector<TensorType> types;
+      for (size_t r = 0; r < node.outputs.size(); ++r) {
+        const bool is_there = node.outputs[r].is_valid() && slices.results[r];
+        names.push_back(is_there ? graph_.value(node.outputs[r]).name : "");
+        types.push_back(is_there ? type_of(node.outputs[r], *slices.results[r]) : TensorType{});
+      }
+      while (names.back().empty()) names.pop_back(), types.pop_back();
+      NodeId copy = part.graph.add_node(*node.op, std::move(inputs), std::move(slices.attrs), std::move(names),
+                                        std::move(types), node.span);
       part.graph.node(copy).origin = node.origin;
-      made.emplace(output, part.graph.node(copy).outputs[0]);
+      for (size_t r = 0; r < part.graph.node(copy).outputs.size(); ++r) {
+        if (part.graph.node(copy).outputs[r].is_valid())
+          made.emplace(node.outputs[r], part.graph.node(copy).outputs[r]);
+      }
     }
-    part.graph.mark_output(made.at(result_));
+    for (ValueId result : results_) {
+      part.graph.mark_output(made.at(result));
+      part.results.emplace_back(result, wanted.at(result));
+    }
     return part;
   }
 
@@ -199,9 +323,9 @@ class Splitter {
 
   const Graph& graph_;
   const std::vector<NodeId>& nodes_;
-  ValueId result_;
-  Slice at_;     ///< all of the result of `at`, along the axis
-  Slice there_;  ///< what that is of the set's result
+  std::vector<ValueId> results_;    ///< ascending
+  Slice at_;                        ///< all of the result of `at`, along the axis
+  std::map<ValueId, Slice> seeds_;  ///< by result that depends on `at`: what that is of it
 };
 
 }  // namespace

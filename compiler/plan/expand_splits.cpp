@@ -114,10 +114,9 @@ class Expander {
     ir::SplitNodes split = ir::split_nodes(from_, partition.nodes, partition.split->node, partition.split->axis,
                                            static_cast<int>(instances.size()));
     COLLAGE_CHECK(split.parts.size() == instances.size(), "partition {} cannot be cut: {}", partition.name, split.why);
-    ValueId result = partition.outputs.front().value;
-    place::HostShare host = place::host_share(from_, split.parts, from_.value(result).type);
+    place::HostShare host = place::host_share(from_, split.parts);
     std::vector<std::vector<ValueId>> operands = cut(index, split, host.cut);
-    std::vector<ValueId> made(split.parts.size());
+    std::vector<std::vector<ValueId>> made(split.parts.size());
     // The first host computes its own part once the others have theirs.
     for (const bool is_at_home : {false, true}) {
       for (size_t i = 0; i < split.parts.size(); ++i) {
@@ -125,7 +124,7 @@ class Expander {
         made[i] = add_part(index, split.parts[i], i, instances[i], operands[i], partition.cost - host.cut - host.join);
       }
     }
-    join(index, result, split.parts.front().result.axis, made, host.join);
+    join(index, split.parts.front().results, made, host.join);
   }
 
   /// Adds the slices that parts read; the result has the operands of each part.
@@ -143,30 +142,49 @@ class Expander {
     cut.cost = cost;
     cut.nodes = std::move(nodes);
     cut.inputs = plain(ir::boundary_inputs(result_.graph, cut.nodes), "host");
-    for (NodeId node : cut.nodes) cut.outputs.push_back({result_.graph.node(node).outputs[0], ir::kHostPlain});
+    for (const std::vector<ValueId>& values : operands) {
+      for (ValueId value : values) {
+        const ir::Value& made = result_.graph.value(value);
+        const bool is_cut = std::binary_search(cut.nodes.begin(), cut.nodes.end(), made.producer);
+        if (is_cut) cut.outputs.push_back({value, ir::kHostPlain});
+      }
+    }
     add(index, std::move(cut), ".cut", 0);
     return operands;
   }
 
+  /// Several ranges are cut out one by one, then joined.
   ValueId slice_of(ValueId value, const ir::Slice& slice, size_t part, std::vector<NodeId>* nodes) {
     const ir::Value& whole = from_.value(value);
-    std::vector<ValueId> inputs = {outside(value)};
-    for (int64_t number : {slice.begin, slice.end, static_cast<int64_t>(slice.axis)}) {
-      ir::Constant constant;
-      constant.data = runtime::Tensor(runtime::DType::I64, {1});
-      constant.data.as<int64_t>()[0] = number;
-      inputs.push_back(result_.graph.add_constant(fresh_name(whole.name + ".slice"), std::move(constant)));
+    const std::string name = whole.name + "." + std::to_string(part);
+    std::vector<ValueId> pieces;
+    for (const ir::Range& range : slice.ranges()) {
+      std::vector<ValueId> inputs = {outside(value)};
+      for (int64_t number : {range.begin, range.end, static_cast<int64_t>(slice.axis)}) {
+        ir::Constant constant;
+        constant.data = runtime::Tensor(runtime::DType::I64, {1});
+        constant.data.as<int64_t>()[0] = number;
+        inputs.push_back(result_.graph.add_constant(fresh_name(whole.name + ".slice"), std::move(constant)));
+      }
+      const ir::Slice piece{slice.axis, range.begin, range.end};
+      nodes->push_back(result_.graph.add_node(*ir::find_op("Slice"), std::move(inputs), {},
+                                              {fresh_name(slice.more.empty() ? name : name + ".piece")},
+                                              {{whole.type.dtype, shape_of_slice(whole.type.shape, piece)}}));
+      pieces.push_back(result_.graph.node(nodes->back()).outputs[0]);
     }
-    std::string name = fresh_name(whole.name + "." + std::to_string(part));
-    NodeId node = result_.graph.add_node(*ir::find_op("Slice"), std::move(inputs), {}, {std::move(name)},
-                                         {{whole.type.dtype, shape_of_slice(whole.type.shape, slice)}});
-    nodes->push_back(node);
-    return result_.graph.node(node).outputs[0];
+    if (pieces.size() == 1) return pieces.front();
+    runtime::AttrMap attrs;
+    attrs.set("axis", static_cast<int64_t>(slice.axis));
+    nodes->push_back(result_.graph.add_node(*ir::find_op("Concat"), std::move(pieces), std::move(attrs),
+                                            {fresh_name(name)},
+                                            {{whole.type.dtype, shape_of_slice(whole.type.shape, slice)}}));
+    return result_.graph.node(nodes->back()).outputs[0];
   }
 
-  /// The part's nodes on its instance, and copies of what it reads and makes. `time` is for all of that.
-  ValueId add_part(size_t index, const ir::SplitPart& part, size_t number, const std::string& instance,
-                   const std::vector<ValueId>& operands, Duration time) {
+  /// The part's nodes on its instance, and copies of what it reads and makes. `time` is for all of that. Returns the
+  /// results.
+  std::vector<ValueId> add_part(size_t index, const ir::SplitPart& part, size_t number, const std::string& instance,
+                                const std::vector<ValueId>& operands, Duration time) {
     const Partition& partition = placement_.partitions[index];
     Graph& graph = result_.graph;
     std::map<ValueId, ValueId> made;
@@ -180,15 +198,23 @@ class Expander {
         if (is_constant && made.count(input) == 0) made.emplace(input, constant(part.graph.value(input)));
         inputs.push_back(input.is_valid() ? made.at(input) : input);
       }
-      const ir::Value& output = part.graph.value(node.outputs[0]);
+      std::vector<std::string> names;
+      std::vector<ir::TensorType> types;
+      for (ValueId output : node.outputs) {
+        names.push_back(output.is_valid() ? fresh_name(part.graph.value(output).name + "." + std::to_string(number))
+                                          : "");
+        types.push_back(output.is_valid() ? part.graph.value(output).type : ir::TensorType{});
+      }
       NodeId copied =
-          graph.add_node(*node.op, std::move(inputs), node.attrs,
-                         {fresh_name(output.name + "." + std::to_string(number))}, {output.type}, node.span);
+          graph.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types), node.span);
       graph.node(copied).origin = node.origin;
       nodes.push_back(copied);
-      made.emplace(node.outputs[0], graph.node(copied).outputs[0]);
+      for (size_t r = 0; r < node.outputs.size(); ++r) {
+        if (node.outputs[r].is_valid()) made.emplace(node.outputs[r], graph.node(copied).outputs[r]);
+      }
     }
-    ValueId result = graph.node(nodes.back()).outputs[0];
+    std::vector<ValueId> results;
+    for (ValueId output : part.graph.outputs()) results.push_back(made.at(output));
     const int lane = 1 + static_cast<int>(number);
     Partition added;
     added.backend = partition.backend;
@@ -200,15 +226,19 @@ class Expander {
     }
     added.nodes = std::move(nodes);
     added.inputs = plain(ir::boundary_inputs(graph, added.nodes), instance);
-    added.outputs = plain({result}, instance);
+    std::vector<ValueId> ascending = results;
+    std::sort(ascending.begin(), ascending.end());
+    added.outputs = plain(ascending, instance);
     const std::vector<std::string> way = way_to(instance);
     for (const ir::BoundaryValue& input : added.inputs) {
       for (size_t i = 1; i < way.size(); ++i) time = time - copied(input.value, way[i - 1], way[i], lane);
     }
-    for (size_t i = way.size(); i-- > 1;) time = time - copied(result, way[i], way[i - 1], lane);
+    for (ValueId result : ascending) {
+      for (size_t i = way.size(); i-- > 1;) time = time - copied(result, way[i], way[i - 1], lane);
+    }
     added.cost = std::max(time, Duration());
     add(index, std::move(added), "." + std::to_string(number), lane);
-    return result;
+    return results;
   }
 
   /// The memories that a value passes from the first host to an instance.
@@ -251,21 +281,31 @@ class Expander {
     return cost;
   }
 
-  void join(size_t index, ValueId result, int axis, const std::vector<ValueId>& parts, Duration cost) {
-    const ir::Value& value = from_.value(result);
-    runtime::AttrMap attrs;
-    attrs.set("axis", static_cast<int64_t>(axis));
-    NodeId node =
-        result_.graph.add_node(*ir::find_op("Concat"), parts, std::move(attrs), {value.name}, {value.type}, value.span);
-    new_values_[result.slot()] = result_.graph.node(node).outputs[0];
+  /// `parts`: by part and result.
+  void join(size_t index, const std::vector<std::pair<ValueId, ir::Slice>>& results,
+            const std::vector<std::vector<ValueId>>& parts, Duration cost) {
+    std::vector<NodeId> nodes;
+    std::vector<ValueId> joined;
+    for (size_t r = 0; r < results.size(); ++r) {
+      const auto& [result, slice] = results[r];
+      const ir::Value& value = from_.value(result);
+      runtime::AttrMap attrs;
+      attrs.set("axis", static_cast<int64_t>(slice.axis));
+      std::vector<ValueId> pieces;
+      for (const std::vector<ValueId>& made : parts) pieces.push_back(made[r]);
+      nodes.push_back(result_.graph.add_node(*ir::find_op("Concat"), std::move(pieces), std::move(attrs), {value.name},
+                                             {value.type}, value.span));
+      joined.push_back(result_.graph.node(nodes.back()).outputs[0]);
+      new_values_[result.slot()] = joined.back();
+    }
     Partition& partition = result_.placement.partitions[index];
     partition.backend = partition.instance = "host";
     partition.matches.clear();
     partition.part_matches.clear();
     partition.cost = cost;
-    partition.nodes = {node};
-    partition.inputs = plain(parts, "host");
-    partition.outputs = plain({new_values_[result.slot()]}, "host");
+    partition.inputs = plain(ir::boundary_inputs(result_.graph, nodes), "host");
+    partition.outputs = plain(joined, "host");
+    partition.nodes = std::move(nodes);
     partition.split.reset();
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partitions that are split over instances become what runs: a cut on the host, one partition per part on its instance,
-// copies there and back, and a join on the host, which takes the partition's place.
+// copies there and back, and a join on the host, of each result, which takes the partition's place.
 //
 //     %y = partition @p on npu(npu[0] + npu[1]) split %y along channels (%x) { %y = Conv(%x, %w) }
 //   =>

@@ -42,13 +42,19 @@ bool infer_gelu(InferContext& ctx) {
 }
 
 OpDef activation(std::vector<AttrDef> attrs, Work (*work)(const WorkArgs&), std::string_view doc) {
-  return {.attrs = std::move(attrs), .kind = FusionKind::Elementwise, .infer = infer_float, .work = work, .doc = doc};
+  return {.attrs = std::move(attrs),
+          .kind = FusionKind::Elementwise,
+          .is_pointwise = true,
+          .infer = infer_float,
+          .work = work,
+          .doc = doc};
 }
 
 }  // namespace
 
 OpDef define_Relu() {
   return {.kind = FusionKind::Elementwise,
+          .is_pointwise = true,
           .infer = infer_number,
           .work = elementwise_work<1>,
           .doc = "max(x, 0): %y = Relu(%x)"};
@@ -63,6 +69,7 @@ OpDef define_PRelu() {
   return {.min_inputs = 2,
           .max_inputs = 2,
           .kind = FusionKind::Broadcast,
+          .is_pointwise = true,
           .infer = infer_prelu,
           .work = elementwise_work<2>,
           .doc = "x, or slope * x where negative: %y = PRelu(%x, %slope)"};
@@ -137,6 +144,7 @@ OpDef define_Clip() {
   return {.min_inputs = 1,
           .max_inputs = 3,
           .kind = FusionKind::Elementwise,
+          .is_pointwise = true,
           .infer = infer_clip,
           .work = elementwise_work<2>,
           .doc = "clamp(x, min, max), either bound may be absent: %y = Clip(%x, %min, %max)"};

@@ -63,6 +63,7 @@ OpDef binary(bool (*infer)(InferContext&), bool commutative, std::string_view do
           .max_inputs = 2,
           .kind = FusionKind::Broadcast,
           .commutative = commutative,
+          .is_pointwise = true,
           .infer = infer,
           .work = elementwise_work<1>,
           .doc = doc};
@@ -73,6 +74,7 @@ OpDef variadic(bool (*infer)(InferContext&), std::string_view doc) {
           .max_inputs = OpDef::kVariadic,
           .kind = FusionKind::Broadcast,
           .commutative = true,
+          .is_pointwise = true,
           .infer = infer,
           .work = variadic_work,
           .doc = doc};
@@ -163,6 +165,7 @@ OpDef define_Where() {
   return {.min_inputs = 3,
           .max_inputs = 3,
           .kind = FusionKind::Broadcast,
+          .is_pointwise = true,
           .infer = infer_where,
           .work = elementwise_work<1>,
           .doc = "a where the condition holds, else b: %c = Where(%condition, %a, %b)"};

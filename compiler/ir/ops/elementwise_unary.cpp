@@ -16,7 +16,11 @@ bool infer_unary(InferContext& ctx) {
 
 template <TypeClass type_class>
 OpDef unary(Work (*work)(const WorkArgs&), std::string_view doc) {
-  return {.kind = FusionKind::Elementwise, .infer = infer_unary<type_class>, .work = work, .doc = doc};
+  return {.kind = FusionKind::Elementwise,
+          .is_pointwise = true,
+          .infer = infer_unary<type_class>,
+          .work = work,
+          .doc = doc};
 }
 
 /// `f32 1, f64 11, …`: what `to` can be.
@@ -158,6 +162,7 @@ OpDef define_BitwiseNot() {
 }
 OpDef define_IsNaN() {
   return {.kind = FusionKind::Elementwise,
+          .is_pointwise = true,
           .infer = infer_float_test,
           .work = elementwise_work<1>,
           .doc = "whether x is no number: %y = IsNaN(%x)"};
@@ -165,6 +170,7 @@ OpDef define_IsNaN() {
 OpDef define_IsInf() {
   return {.attrs = {{"detect_negative", AttrKind::Int}, {"detect_positive", AttrKind::Int}},
           .kind = FusionKind::Elementwise,
+          .is_pointwise = true,
           .infer = infer_float_test,
           .work = elementwise_work<1>,
           .doc = "whether x is infinite: %y = IsInf(%x) {detect_negative = 0}"};
@@ -176,6 +182,7 @@ OpDef define_Identity() {
 OpDef define_Cast() {
   return {.attrs = {{"to", AttrKind::Int, true}, {"saturate", AttrKind::Int}, {"round_mode", AttrKind::String}},
           .kind = FusionKind::Elementwise,
+          .is_pointwise = true,
           .infer = infer_cast,
           .work = elementwise_work<1>,
           .doc = "another element type, by ONNX's number (f32 1, i64 7, bool 9): %y = Cast(%x) {to = 1}"};
@@ -194,6 +201,7 @@ OpDef define_CastLike() {
 OpDef define_BitCast() {
   return {.attrs = {{"to", AttrKind::Int, true}},
           .kind = FusionKind::Elementwise,
+          .is_pointwise = true,
           .infer = infer_bit_cast,
           .work = no_work,
           .doc = "the same bits as another element type, by ONNX's number: %y = BitCast(%x) {to = 6}"};

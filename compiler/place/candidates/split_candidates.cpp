@@ -127,7 +127,7 @@ class SplitFinder {
       split->part_matches.push_back(std::move(choice->match));
       split->parts.push_back(memory_of(part));
     }
-    HostShare host = host_share(graph_, cut.parts, graph_.value(match.results.front()).type);
+    HostShare host = host_share(graph_, cut.parts);
     return host.cut + std::max(here, between_hosts + away) + host.join;
   }
 
@@ -287,19 +287,25 @@ std::optional<PartMemory> part_memory(const Graph& graph, const ir::Partition& p
   return part < std::ssize(cut.parts) ? std::optional(memory_of(cut.parts.begin()[part].graph)) : std::nullopt;
 }
 
-HostShare host_share(const Graph& graph, const std::vector<SplitPart>& parts, const TensorType& result) {
+HostShare host_share(const Graph& graph, const std::vector<SplitPart>& parts) {
   HostShare host;
-  bool is_joined_in_place = true;
   for (const SplitPart& part : parts) {
     for (const auto& [value, slice] : part.reads) {
       const TensorType& type = graph.value(value).type;
       if (ir::is_view(type, slice)) continue;
       const size_t bytes = TensorType{type.dtype, shape_of_slice(type.shape, slice)}.bytes();
-      host.cut += FormatGraph::rewrite_cost("host", 2 * bytes);
+      // Several ranges are cut out one by one, then joined.
+      host.cut += FormatGraph::rewrite_cost("host", (slice.more.empty() ? 2 : 4) * bytes);
     }
-    is_joined_in_place = is_joined_in_place && ir::is_view(result, part.result);
   }
-  host.join = FormatGraph::rewrite_cost("host", is_joined_in_place ? 0 : 2 * result.bytes());
+  size_t joined = 0;
+  for (size_t r = 0; r < parts.front().results.size(); ++r) {
+    const TensorType& result = graph.value(parts.front().results[r].first).type;
+    const bool is_joined_in_place = std::all_of(
+        parts.begin(), parts.end(), [&](const SplitPart& part) { return ir::is_view(result, part.results[r].second); });
+    if (!is_joined_in_place) joined += 2 * result.bytes();
+  }
+  host.join = FormatGraph::rewrite_cost("host", joined);
   return host;
 }
 

@@ -50,7 +50,7 @@ struct HostShare {
   Duration cut;
   Duration join;
 };
-HostShare host_share(const ir::Graph& graph, const std::vector<ir::SplitPart>& parts, const ir::TensorType& result);
+HostShare host_share(const ir::Graph& graph, const std::vector<ir::SplitPart>& parts);
 
 /// Appends one candidate per match, axis, number of parts and hosts of these, or a refusal. Part of `find_candidates`.
 void find_splits(const ir::Graph& graph, const ActiveBackend& active, const LayoutTable& layouts,

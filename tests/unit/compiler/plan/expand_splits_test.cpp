@@ -71,6 +71,53 @@ TEST(PlanSplit, WeightsAreCutWhenThePlanIsMade) {
   }
 }
 
+TEST(PlanSplit, EachOfSeveralResultsIsJoined) {
+  Model model;
+  model.input("x", {2, 4, 6});
+  model.constant("w", counting({6, 8}, -1, 0.125f));
+  model.node("c", "MatMul", {"x", "w"});
+  model.node("r", "Relu", {"c"});
+  ir::AttrMap attrs;
+  attrs.set("perm", runtime::Ints{2, 0, 1});
+  model.node("y", "Transpose", {"r"}, attrs);
+  model.output("y");
+  model.output("c");
+  split_partition(model, {"c", "r", "y"}, "c", ir::SplitAxis::Channels, 50'000'000);
+  BuiltPlan built = model.build();
+  EXPECT_EQ(built.plan.predicted, Duration::picoseconds(50'000'000));
+  // There, the launch, both results back; the same on the other instance; the join.
+  EXPECT_EQ(built.plan.lanes, (std::vector<int>{1, 1, 2, 2, 1, 2, 1, 2, 0}));
+  model.expect_runs_like_reference(built);
+  auto executor = model.load(built);
+  ASSERT_NE(executor, nullptr);
+  auto report = check_plan(model.graph, built, *executor, model.inputs());
+  ASSERT_TRUE(report) << report.message();
+  EXPECT_TRUE(report->passed());
+  EXPECT_EQ(report->rows.size(), 4u);  // both in the partition, both as outputs
+}
+
+TEST(PlanSplit, SeveralRangesOfAnOperandAreJoinedBeforeTheyAreCopied) {
+  Model model;
+  model.input("x", {3, 24});
+  model.node("a", "Abs", {"x"});
+  ir::AttrMap attrs;
+  attrs.set("axis", int64_t{1});
+  const ir::NodeId made = ir::append_inferred(model.graph, *ir::find_op("Split"), {model.graph.find_value("a")}, attrs,
+                                              {"q", "k", "v"}, {}, model.diags);
+  ASSERT_TRUE(made.is_valid());
+  model.node("s", "Mul", {"q", "k"});
+  model.node("y", "Sub", {"s", "v"});
+  model.output("y");
+  model.partition("host", "host", {"a"});
+  split_partition(model, {"q", "s", "y"}, "y", ir::SplitAxis::Channels, 50'000'000);
+  BuiltPlan built = model.build();
+  model.expect_runs_like_reference(built);
+  const ir::SplitNodes split = ir::split_nodes(model.graph, model.placement.partitions[1].nodes,
+                                               model.graph.find_node("y"), ir::SplitAxis::Channels, 2);
+  ASSERT_EQ(split.parts.size(), 2u) << split.why;
+  EXPECT_EQ(split.parts[1].reads[0].second, (ir::Slice{1, 4, 8, {{12, 16}, {20, 24}}}));
+}
+
 TEST(PlanSplit, CheckSeesThePartitionAsItWasPlaced) {
   Model model;
   fill_split(model);

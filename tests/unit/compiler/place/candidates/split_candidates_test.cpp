@@ -64,6 +64,38 @@ TEST(SplitCandidates, CostOfPartsCopiesAndJoin) {
                   "npu npu[0]+npu[1] {c} 8.1904us rules conv reads %x: host writes %c: host split %c along rows"}));
 }
 
+std::string small(const std::string& rule) {
+  return fmt::format(
+      "backend npu {{\n  runtime sim\n  device npu count 2 {{ memory 1 MiB link host bandwidth 1 GB/s latency 1 us }}\n"
+      "  rule r {{ match {} split y along channels into devices(npu) cost 0 us lower \"r\" }}\n"
+      "  partition {{ launch 2 us limit exits 2, taps yes }}\n}}\n",
+      rule);
+}
+
+TEST(SplitCandidates, EachOfSeveralResultsIsJoined) {
+  Case setup;
+  auto built = setup.model("(%x: f32[4, 8]) -> (%q: f32[4, 8], %y: f32[4, 8])", "  %q = Neg(%x)\n  %y = Relu(%q)")
+                   .add_rules(small("q = Neg(x), y = Relu(q)"))
+                   .problem();
+  ASSERT_TRUE(built);
+  // 64 B are cut out twice, 1 us + 12.8 ns each. 64 B there, 2 us, 64 B back twice; 128 B are joined twice, in one step of
+  // 1 us + 51.2 ns.
+  EXPECT_EQ(splits(setup, *built), (Sets{"npu npu[0]+npu[1] {q, y} 8.2688us rules r reads %x: host writes %q: host, "
+                                         "%y: host split %y along channels"}));
+}
+
+TEST(SplitCandidates, SeveralRangesAreCutOutOneByOne) {
+  Case setup;
+  auto built = setup.model("(%x: f32[4, 8]) -> (%y: f32[4, 4])", "  %q, %k = Split(%x) {axis = 1}\n  %y = Mul(%q, %k)")
+                   .add_rules(small("(q, k) = Split(x), y = Mul(q, k)"))
+                   .problem();
+  ASSERT_TRUE(built);
+  // Two ranges of 32 B are cut out and joined, twice: 1 us + 25.6 ns each. 64 B there, 2 us, 32 B back; 64 B are joined in
+  // 1 us + 12.8 ns.
+  EXPECT_EQ(splits(setup, *built),
+            (Sets{"npu npu[0]+npu[1] {q, y} 7.16us rules r reads %x: host writes %y: host split %y along channels"}));
+}
+
 TEST(SplitCandidates, NoneWhereTheCopiesOfPartsWaitForEachOther) {
   Case setup;
   std::string rules = npu(2, "split c along channels into devices(npu)");
