@@ -162,10 +162,10 @@ std::string path_lines(const Simulation& simulation) {
 
 std::string search_text(const SimulatedSearch& search) {
   if (search.strategy.empty()) return "none: the model is placed";
-  const std::string gap = search.is_proved ? ", proved optimal"
-                          : search.gap > 0 ? ", gap " + place::percent_text(search.gap, 2)
-                                           : "";
-  return fmt::format("{} in {:.3g} s: {}{}", search.strategy, search.seconds, search.found, gap);
+  const bool has_gap = !search.is_proved && search.gap > 0;
+  const std::string outcome = search.is_proved ? "optimal" : has_gap ? "best found" : search.strategy;
+  const std::string gap = has_gap ? ", gap " + place::percent_text(search.gap, 2) : "";
+  return fmt::format("{} in {:.3g} s: {}{}", outcome, search.seconds, search.found, gap);
 }
 
 ordered_json path_json(const CriticalPath& path) {

@@ -2,6 +2,7 @@
 // A placement problem that knows where its candidates come from.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "compiler/ir/chosen_match.h"
 #include "compiler/place/candidates/candidates.h"
+#include "compiler/place/formats/format_graph.h"
 #include "compiler/place/problem/problem.h"
 
 namespace collage::place {
@@ -53,6 +55,7 @@ class BuiltProblem {
   Problem problem;
   Table<ProblemValueId, ir::ValueId> values;     ///< ascending
   Table<BackendId, BackendCandidates> backends;  ///< of the active backends: matches, refusals, growth
+  std::shared_ptr<const FormatGraph> links;      ///< between all memories
   LazyStats lazy;
   bool has_cluster = false;      ///< hosts have memory that counts
   std::optional<Spread> spread;  ///< nothing: candidates are listed for all instances

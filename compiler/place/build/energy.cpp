@@ -18,7 +18,7 @@ class Energies {
  public:
   Energies(const ir::Graph& graph, const ActiveBackends& backends, const BuiltProblem& built,
            support::Diagnostics& diags)
-      : graph_(graph), backends_(backends), built_(built), diags_(diags), links_(backends) {}
+      : graph_(graph), backends_(backends), built_(built), diags_(diags), links_(*built.links) {}
 
   std::optional<BuiltProblem> run() {
     BuiltProblem result = built_;
@@ -118,7 +118,7 @@ class Energies {
   const ActiveBackends& backends_;
   const BuiltProblem& built_;
   support::Diagnostics& diags_;
-  FormatGraph links_;
+  const FormatGraph& links_;
   std::set<std::string> complained_;
 };
 

@@ -27,8 +27,8 @@ ProblemBuilder::ProblemBuilder(const ir::Graph& graph, const ir::RuleSet& regist
       backends(backends),
       options(options),
       diags(diags),
-      layouts(layouts_in_play(backends)),
-      conversions(backends, registered) {
+      layouts(layouts_in_play(backends)) {
+  built.links = std::make_shared<const FormatGraph>(backends, registered);
   built.problem.node_count = graph.node_count();
   built.problem.host_plain = intern_format(ir::kHostPlain, &built.problem.formats);
 }
@@ -71,7 +71,7 @@ bool ProblemBuilder::complete() {
 
 void ProblemBuilder::convert() {
   find_isolated_matches(&built.problem);
-  add_conversions(graph, conversions, &built);
+  add_conversions(graph, *built.links, &built);
   add_memory(graph, backends, &built);
 }
 

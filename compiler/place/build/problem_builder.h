@@ -19,9 +19,8 @@ class ProblemBuilder {
   const ActiveBackends& backends;
   const BuildOptions& options;
   support::Diagnostics& diags;
-  const LayoutTable layouts;      ///< of all active backends
-  const FormatGraph conversions;  ///< over their links
-  BuiltProblem built;             ///< under construction
+  const LayoutTable layouts;  ///< of all active backends
+  BuiltProblem built;         ///< under construction
 
   ProblemBuilder(const ir::Graph& graph, const ir::RuleSet& registered, const ActiveBackends& backends,
                  const BuildOptions& options, support::Diagnostics& diags);

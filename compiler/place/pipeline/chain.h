@@ -6,6 +6,8 @@
 // A stage pays for its work and for every value that comes into it: one copy for each value that an earlier stage makes
 // and some step of it reads. The memory of a stage holds at least what problem.h says of an instance:
 // what a step reads, makes and keeps is there all at once, and so for each of the requests that are in the stage.
+//
+// Inputs are at home, and results are wanted there: in the stage with the first step, or in the one with the last.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +30,12 @@ struct ChainStep {
 };
 
 struct ChainValue {
-  StepId writer;                ///< none: there before the first step, in the memory of its stage
+  StepId writer;                ///< none: there before the first step, at home
   std::vector<StepId> readers;  ///< other steps, ascending
   int64_t bytes = 0;
   int64_t copy = 0;       ///< into another stage
   bool is_kept = false;   ///< to the end, where it is made
-  int64_t copy_home = 0;  ///< of a kept one, from a stage without the first step to where results are wanted
+  int64_t copy_home = 0;  ///< of a kept one, from another stage to home
 };
 
 struct ChainStage {
@@ -47,6 +49,7 @@ struct Chain {
   int64_t requests = 1;  ///< in each stage at once
   /// In the order in which the sequence passes them; one may be left out.
   support::Table<StageId, ChainStage> stages;
+  bool is_home_last = false;  ///< home is the last stage, and has the last step
 };
 
 }  // namespace collage::place

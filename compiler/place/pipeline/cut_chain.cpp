@@ -95,6 +95,11 @@ class ChainCutter {
 
   int64_t copies() const { return segment_.copies() + segment_.copies_home(); }
 
+  /// The stage of segment `s` of `count`: as few are left out between two, and between the last one and home, as can be.
+  StageId stage_of_segment(size_t s, size_t count) const {
+    return StageId(chain_.is_home_last ? s + chain_.stages.size() - count : s);
+  }
+
   /// Of cuts of the same sum those with fewer stages.
   std::optional<std::vector<CutId>> cuts_of_any_number() {
     using Price = std::pair<int64_t, int64_t>;  // with the number of stages
@@ -125,7 +130,7 @@ class ChainCutter {
     for (size_t s = 0; s + 1 < bounds.size(); ++s) {
       segment_.start(bounds[s]);
       while (segment_.end() < bounds[s + 1]) {
-        cuts.stage_of[segment_.end()] = StageId(s);
+        cuts.stage_of[segment_.end()] = stage_of_segment(s, bounds.size() - 1);
         segment_.grow();
       }
       cuts.value += copies();
@@ -150,6 +155,7 @@ class ChainCutter {
 
   std::optional<Cuts> by_stage() {
     const size_t rows = stages_within_reach() + 1;
+    if (chain_.is_home_last && rows <= chain_.stages.size()) return std::nullopt;
     // best[j][k], with the cut at which the last stage begins; none: stage k - 1 has no steps.
     using Row = std::vector<std::pair<int64_t, CutId>>;
     Table<CutId, Row> best(cuts_, Row(rows, {kNoSum, CutId()}));
@@ -157,7 +163,8 @@ class ChainCutter {
     for (CutId begin = 0; begin <= last_cut(); begin = advance(begin, 1)) {
       Row& here = best[begin];
       for (size_t k = 1; k < rows; ++k) {
-        if (here[k - 1].first < here[k].first) here[k] = {here[k - 1].first, CutId()};
+        const bool is_home_empty = chain_.is_home_last && begin == last_cut() && k == rows - 1;
+        if (here[k - 1].first < here[k].first && !is_home_empty) here[k] = {here[k - 1].first, CutId()};
       }
       if (begin == last_cut() || here.back().first == kNoSum) continue;
       grow_from(begin, [&](CutId end) {
@@ -234,7 +241,18 @@ class ChainCutter {
 }  // namespace
 
 std::optional<Cuts> least_sum_cuts(const Chain& chain) {
-  return ChainCutter(chain).least_sum();
+  std::optional<Cuts> cuts = ChainCutter(chain).least_sum();
+  const bool goes_home = std::any_of(chain.values.begin(), chain.values.end(),
+                                     [](const ChainValue& value) { return value.copy_home > 0; });
+  if (!goes_home || chain.stages.size() < 2) return cuts;
+  Chain home_last = chain;
+  home_last.is_home_last = true;
+  std::vector<ChainStage>& stages = home_last.stages.items();
+  std::rotate(stages.begin(), stages.begin() + 1, stages.end());
+  std::optional<Cuts> other = ChainCutter(home_last).least_sum();
+  if (!other || (cuts && cuts->value <= other->value)) return cuts;
+  for (StageId& stage : other->stage_of) stage = StageId((stage.slot() + 1) % stages.size());
+  return other;
 }
 
 std::optional<Cuts> least_most_cuts(const Chain& chain) {

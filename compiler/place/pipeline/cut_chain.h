@@ -7,7 +7,10 @@
 //
 //     Best(k, j) = min( Best(k-1, j),  min over i < j that fit stage k of  Best(k-1, i) + copies into and home of [i, j) )
 //
-// Where all stages have the same memory and the best cuts use no more of them than there are, k is not needed.
+// Where all stages have the same memory and the best cuts use no more of them than there are, k is not needed. The first stage
+// is home. If copies home take time, stages are also passed in the order 1, 2, …, 0, so that results are made at home:
+//
+//     s0 s1 s2 s3, a small input, a large result   =>   stage 1: s0 s1, stage 2: s2, stage 0: s3
 //
 // Least most, for a stream: what a stage does or receives is at most B, for the least B that is possible. For a B, the
 // fewest stages that reach a step decide whether it is: a search by halves over B. It is the chains-to-chains problem (Bokhari,

@@ -21,9 +21,9 @@ class Segment {
   StepId end() const { return end_; }
   int64_t work() const { return work_; }
   /// Copies into it, of what steps before it make and of what is there before the first step.
-  int64_t copies() const { return copies_ + (begin_ > 0 ? copies_of_inputs_ : 0); }
+  int64_t copies() const { return copies_ + (is_home() ? 0 : copies_of_inputs_); }
   /// Copies of its results to where they are wanted.
-  int64_t copies_home() const { return begin_ > 0 ? copies_home_ : 0; }
+  int64_t copies_home() const { return is_home() ? 0 : copies_home_; }
   /// Bytes, with every request at the worst of its steps.
   int64_t memory() const { return constants_ + chain_.requests * peak_; }
 
@@ -33,6 +33,7 @@ class Segment {
     std::vector<ChainValueId> read;  ///< made at other steps
   };
   StepId last_use(const ChainValue& value) const;
+  bool is_home() const { return chain_.is_home_last ? end_ == chain_.steps.next_id() : begin_ == 0; }
 
   const Chain& chain_;
   support::Table<StepId, Steps> at_;

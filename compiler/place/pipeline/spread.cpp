@@ -20,6 +20,7 @@
 #include "compiler/place/pipeline/pack_chain.h"
 #include "compiler/place/pipeline/small_steps.h"
 #include "compiler/place/pipeline/spread_bound.h"
+#include "compiler/place/problem/shortage.h"
 #include "runtime/core/host_space.h"
 
 namespace collage::place {
@@ -33,7 +34,7 @@ using Family = std::vector<std::string>;
 class Spreader {
  public:
   Spreader(const SpreadInput& input, BuiltProblem& built)
-      : input_(input), built_(built), problem_(built.problem), links_(input.backends, input.registered) {
+      : input_(input), built_(built), problem_(built.problem), links_(*built.links) {
     for (const MemoryLimit& limit : input.limits) limit_of_[limit.instance] = static_cast<int64_t>(limit.bytes);
     find_families();
   }
@@ -43,6 +44,7 @@ class Spreader {
     const Clock::time_point start = Clock::now();
     Spread& spread = *built_.spread;
     spread.is_tried = true;
+    if (shortage_of(problem_, input_.limits)) return;
     const Problem contracted = contract();
     const std::optional<Solution> base = search_optimal(contracted, search_options(), {});
     if (!base) return;
@@ -59,7 +61,11 @@ class Spreader {
     }
     std::optional<Solution> found;
     for (size_t p = 0; p < plans.size() && !found; ++p) found = over_instances(plans[p]);
-    if (!found) return;
+    if (!found) {
+      if (spread.why.empty() && !input_.limits.empty())
+        spread.why = "no way to cut it into stages was found that fits into the memories";
+      return;
+    }
     if (objective.schedule == nullptr) {
       const Cost one = are_links_least() ? base->bound : problem_.cost_of(0);
       found->bound = std::min(found->cost, std::max(one, bounds.latency()));
@@ -407,7 +413,7 @@ class Spreader {
   const SpreadInput& input_;
   BuiltProblem& built_;
   Problem& problem_;
-  FormatGraph links_;
+  const FormatGraph& links_;
   std::map<std::string, int64_t> limit_of_;
   std::map<std::string, Family> families_;  ///< by the instance that has the candidates
 };

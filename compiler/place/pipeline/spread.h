@@ -3,7 +3,8 @@
 //
 //     1. The exact search among the candidates of representatives: one instance stands for all of its kind, and has the
 //        memory of all together. Copies between instances of a kind cost nothing there.
-//     2. Its partitions in their order of execution are cut into stages (cut_chain.h), one instance each.
+//     2. Its partitions in their order of execution are cut into stages (cut_chain.h), one instance each. The first instance has
+//        the first stage, or the last one where that takes less of copies.
 //     3. The candidates that stages use come into the problem, with the conversions between their memories.
 //
 //     npu { a b c d e f } and 2 of 64 npus are enough for the weights   =>   npu[0] { a b c }, npu[1] { d e f }
@@ -38,7 +39,6 @@ namespace collage::place {
 struct SpreadInput {
   const ir::Graph& graph;
   const ActiveBackends& backends;
-  const ir::RuleSet& registered;
   const std::vector<MemoryLimit>& limits;
   const std::vector<Constraint>& constraints;
   const Objective& objective;

@@ -50,7 +50,7 @@ void spread(const Case& setup, const std::vector<MemoryLimit>& limits, const pla
   const place::ActiveBackends active = setup.active();
   const std::vector<place::Constraint> constraints;
   const place::SearchOptions options;
-  place::spread_over_instances({setup.graph, active, setup.rules, limits, constraints, objective, options}, &built);
+  place::spread_over_instances({setup.graph, active, limits, constraints, objective, options}, &built);
 }
 
 std::set<std::string> instances(const BuiltProblem& built) {
@@ -173,6 +173,36 @@ TEST(Spread, HostsOfACluster) {
   EXPECT_EQ(built->spread->solution->cost, Cost::time(Duration::picoseconds(12'000'000 + 6 * 2'256'000)));
   // Twelve weights of 16 KiB need five memories of 40 KiB, so four copies at least, of an eighth of 256 bytes.
   EXPECT_EQ(built->spread->solution->bound, Cost::time(Duration::picoseconds(12'000'000 + 4 * 2'032'000)));
+}
+
+TEST(Spread, ALargeResultIsMadeAtTheFirstHost) {
+  Case setup;
+  // A small input, three weights of 16 KiB, and a last one of 16 KiB that makes a result of 16 KiB of a value of 256 bytes.
+  std::string body;
+  for (int i = 0; i < 3; ++i) body += fmt::format("%w{} = const random seed {} : f32[64, 64]\n", i, i + 1);
+  body += "%a = MatMul(%x, %w0)\n%b = MatMul(%a, %w1)\n%c = MatMul(%b, %w2)\n%y = Add(%c, %w3)\n";
+  setup.model("(%x: f32[1, 64]) -> (%y: f32[64, 64])", "%w3 = const random seed 9 : f32[64, 64]\n" + body);
+  auto built = setup
+                   .add_rules(
+                       "switch lan {}\n"
+                       "cluster lab { host count 40 { memory 36 KiB link lan bandwidth 1 GB/s latency 1 us duplex } }\n"
+                       "backend lib {\n  runtime host_jit\n"
+                       "  rule product { match MatMul(x, w: const) cost 1 us lower \"p\" }\n"
+                       "  rule sum { match Add(x, w: const) cost 1 us lower \"p\" }\n}\n")
+                   .problem();
+  ASSERT_TRUE(built);
+  ASSERT_TRUE(built->spread);
+  std::vector<MemoryLimit> limits = limits_of("host", 40, 36 << 10);
+  limits[0].instance = "host";
+  spread(setup, limits, *place::default_objective(), *built);
+  ASSERT_TRUE(built->spread->solution);
+  for (place::CandidateId c : built->spread->solution->chosen) {
+    const place::Candidate& candidate = built->problem.candidates[c];
+    const bool is_last = candidate.nodes.back().index == 3;
+    EXPECT_EQ(built->problem.owners[candidate.owner].instance == "host", is_last);
+  }
+  // The input goes to another host, and so do values of 256 bytes; the result stays.
+  EXPECT_LT(built->spread->solution->cost, Cost::time(Duration::picoseconds(4'000'000 + 3 * 2'256'000 + 1)));
 }
 
 TEST(Spread, NothingWhereAllTogetherAreTooSmall) {
