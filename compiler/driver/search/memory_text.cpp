@@ -4,12 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 #include <optional>
-#include <set>
 
-#include "compiler/place/problem/memory_limits.h"
+#include "compiler/place/problem/shortage.h"
 #include "compiler/support/size_text.h"
 #include "runtime/core/host_space.h"
 
@@ -19,34 +16,21 @@ namespace {
 /// More are counted.
 constexpr size_t kShownMemories = 4;
 
-const place::MemoryLimit* limit_on(const SearchInput& input, const std::string& instance) {
-  const auto at = std::find_if(input.limits.begin(), input.limits.end(),
-                               [&](const place::MemoryLimit& limit) { return limit.instance == instance; });
-  return at == input.limits.end() ? nullptr : &*at;
-}
-
-/// Of all instances in their order; nothing where one has no limit.
-std::optional<std::vector<place::MemoryLimit>> all_limits(const SearchInput& input) {
-  std::vector<place::MemoryLimit> all;
-  std::set<std::string> seen;
-  for (const place::Owner& owner : input.built.problem.owners) {
-    if (!owner.members.empty() || !seen.insert(owner.instance).second) continue;
-    const place::MemoryLimit* limit = limit_on(input, owner.instance);
-    if (limit == nullptr) return std::nullopt;
-    all.push_back(*limit);
+/// `` `host` has 2 GiB, `host[1]` has 2 GiB and 6 more, 16 GiB in all ``
+std::string has_text(const std::vector<place::MemoryLimit>& memories) {
+  size_t room = 0;
+  std::string has;
+  for (size_t i = 0; i < memories.size(); ++i) {
+    room += memories[i].bytes;
+    if (i < kShownMemories) {
+      has +=
+          fmt::format("{}`{}` has {}", i == 0 ? "" : ", ", memories[i].instance, support::size_text(memories[i].bytes));
+    }
   }
-  return all;
-}
-
-/// What the node that works with most does even by its most sparing candidate.
-int64_t most_at_work(const place::Problem& problem) {
-  const place::MemoryLimits limits(problem);
-  place::Table<ir::NodeId, int64_t> least(problem.node_count, std::numeric_limits<int64_t>::max());
-  for (place::CandidateId c : problem.candidates.ids()) {
-    const int64_t bytes = limits.working_bytes(c);
-    for (ir::NodeId node : problem.candidates[c].nodes) least[node] = std::min(least[node], bytes);
+  if (memories.size() > kShownMemories) {
+    has += fmt::format(" and {} more, {} in all", memories.size() - kShownMemories, support::size_text(room));
   }
-  return least.empty() ? 0 : *std::max_element(least.begin(), least.end());
+  return has;
 }
 
 }  // namespace
@@ -57,26 +41,18 @@ bool has_limited_host(const SearchInput& input) {
 }
 
 std::string shortage_text(const SearchInput& input) {
-  const std::optional<std::vector<place::MemoryLimit>> limits = all_limits(input);
-  if (!limits) return "";
-  const place::Problem& problem = input.built.problem;
-  const auto constants =
-      static_cast<size_t>(std::accumulate(problem.constant_bytes.begin(), problem.constant_bytes.end(), int64_t{0}));
-  const auto working = static_cast<size_t>(most_at_work(problem));
-  size_t room = 0;
-  std::string has;
-  for (size_t i = 0; i < limits->size(); ++i) {
-    const place::MemoryLimit& limit = (*limits)[i];
-    room += limit.bytes;
-    if (i < kShownMemories)
-      has += fmt::format("{}`{}` has {}", i == 0 ? "" : ", ", limit.instance, support::size_text(limit.bytes));
-  }
-  if (limits->size() > kShownMemories)
-    has += fmt::format(" and {} more, {} in all", limits->size() - kShownMemories, support::size_text(room));
-  if (constants + working <= room) return "";
-  return fmt::format("the constants of the model take {} and its largest operator works with {}; {}: {} are missing",
-                     support::size_text(constants), support::size_text(working), has,
-                     support::size_text(constants + working - room));
+  const std::optional<place::Shortage> shortage = place::shortage_of(input.built.problem, input.limits);
+  if (!shortage) return "";
+  const std::string constants = support::size_text(shortage->constants),
+                    working = support::size_text(shortage->working);
+  const std::string what =
+      shortage->node.is_valid()
+          ? fmt::format("in one memory `%{}` needs {} of constants and a value of {}",
+                        input.graph.node_name(shortage->node), constants, working)
+          : fmt::format("the constants of the model take {} and its largest operator works with {}", constants,
+                        working);
+  return fmt::format("{}; {}: {} are missing", what, has_text(shortage->memories),
+                     support::size_text(shortage->missing()));
 }
 
 std::string excess_text(const std::vector<plan::DeviceMemory>& exceeded) {

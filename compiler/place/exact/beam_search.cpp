@@ -52,8 +52,7 @@ Cost BeamSearch::run(size_t width, Incumbent& best) {
   if (counts_memory()) {
     first.held.resize(rules_.limits->memory()->instances().size());
     first.worst.resize(first.held.size());
-    first.live.resize(rules_.limits->limits().size());
-    find_last_uses();
+    for (const SearchLimits::Watch& watch : rules_.limits->watches()) first.watched.push_back(watch.held.begin());
   }
   first.bound = transitions_.bound(first.state, first.worst);
   if (first.bound < Cost::max()) layers_.front()[transitions_.key(first.state)].push_back(first);
@@ -154,7 +153,16 @@ bool BeamSearch::uses_no_more(const Entry& a, const Entry& b) const {
     return std::equal(mine.begin(), mine.end(), other.begin(), other.end(), std::less_equal<>());
   };
   return is_no_more(a.state.counters, b.state.counters) && is_no_more(a.state.flags, b.state.flags) &&
-         is_no_more(a.held, b.held) && is_no_more(a.worst, b.worst) && is_no_more(a.live, b.live);
+         is_no_more(a.held, b.held) && is_no_more(a.worst, b.worst) && holds_no_more(a, b);
+}
+
+bool BeamSearch::holds_no_more(const Entry& a, const Entry& b) const {
+  const Position next = a.state.position;
+  const auto ids = a.watched.ids();
+  return std::all_of(ids.begin(), ids.end(), [&](SearchLimits::WatchId w) {
+    const HeldAtNode& at = rules_.limits->watches()[w].held;
+    return at.is_over(next) || at.ends_with_no_more(a.watched[w], b.watched[w], next);
+  });
 }
 
 bool BeamSearch::better(const Entry& a, const Entry& b) const {
@@ -182,38 +190,32 @@ bool BeamSearch::earlier(StepId a, StepId b) const {
   return result;
 }
 
-void BeamSearch::find_last_uses() {
-  Table<NodeId, Position> position_of(problem_.order.size());
-  for (Position p : problem_.order.ids()) position_of[problem_.order[p]] = p;
-  last_use_.clear();
-  for (const SearchLimits::Limit& limit : rules_.limits->limits()) {
-    last_use_.push_back(limit.node.is_valid() ? position_of[limit.node] : Position());
-  }
-}
-
 /// Counts the bytes of one more candidate; `next` is not covered after it. False: there is no room for it.
 bool BeamSearch::add_memory(const Entry& before, MoveId move, Position next, Entry& after) const {
   const SearchLimits& limits = *rules_.limits;
   after.held = before.held;
   after.worst = before.worst;
-  after.live = before.live;
+  after.watched = before.watched;
   const CandidateId candidate = problem_.moves[move].source;
   const SearchLimits::InstanceId instance = limits.instance_of(candidate);
   if (instance.is_valid()) {
     after.held[instance] += limits.sure_bytes(candidate);
     after.worst[instance] = std::max(after.worst[instance], limits.working_bytes(candidate));
-    for (const SearchLimits::LiveUse& use : limits.live_uses(candidate)) {
-      after.live[use.limit] += use.bytes;
-      const int64_t surely = after.live[use.limit] - limits.limits()[use.limit].twice;
-      after.worst[instance] = std::max(after.worst[instance], surely);
-    }
   }
-  for (LimitId l : last_use_.ids()) {
-    if (last_use_[l].is_valid() && last_use_[l] < next) after.live[l] = 0;
+  for (SearchLimits::WatchId w : after.watched.ids()) {
+    const SearchLimits::Watch& watch = limits.watches()[w];
+    if (watch.held.is_over(before.state.position)) continue;
+    HeldBits& bits = after.watched[w];
+    watch.held.choose(candidate, bits);
+    watch.held.pass(next, bits);
+    after.worst[watch.instance] = std::max(after.worst[watch.instance], watch.held.surely(bits, next));
   }
-  if (!instance.is_valid()) return true;
-  const int64_t room = rules_.room.empty() ? limits.memory()->instances()[instance].bytes : rules_.room[instance];
-  return after.held[instance] + after.worst[instance] <= room;
+  const auto has_room = [&](SearchLimits::InstanceId i) {
+    const int64_t room = rules_.room.empty() ? limits.memory()->instances()[i].bytes : rules_.room[i];
+    return after.held[i] + after.worst[i] <= room;
+  };
+  const auto ids = after.held.ids();
+  return std::all_of(ids.begin(), ids.end(), has_room);
 }
 
 /// Of a path that ends with `step`, and of one more move.

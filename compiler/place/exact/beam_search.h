@@ -4,8 +4,8 @@
 // least bound among those put aside bounds every solution that was not looked at.
 //
 // Where limits are active, a partial solution takes the place of one with an equal key only if it has used as little of
-// each. For memory that counts what is surely held and what the largest candidate works with: a solution may still need
-// more, and is then refused by `accepts`. Its cost bounds those that it may have hidden.
+// each. For memory that counts what is surely held, at the nodes that are watched too, and what the largest candidate works
+// with: a solution may still need more, and is then refused by `accepts`. Its cost bounds those that it may have hidden.
 #pragma once
 
 #include <chrono>
@@ -97,11 +97,11 @@ class BeamSearch {
     Cost order;
     size_t count = 0;  ///< candidates chosen
     StepId step;
-    // Where memory is an active limit: sure bytes, and the most that one candidate works with or that is live at a
-    // node.
+    // Where memory is an active limit: sure bytes, and the most that one candidate works with or that is held at a
+    // watched node.
     Table<SearchLimits::InstanceId, int64_t> held;
     Table<SearchLimits::InstanceId, int64_t> worst;
-    Table<LimitId, int64_t> live;  ///< at nodes; 0 where no later candidate adds to it
+    Table<SearchLimits::WatchId, HeldBits> watched;
   };
   struct KeyHash {
     size_t operator()(const std::vector<int64_t>& key) const noexcept;
@@ -115,13 +115,13 @@ class BeamSearch {
   void keep(Entry&& entry, std::vector<Entry>& others) const;
   bool better(const Entry& a, const Entry& b) const;
   bool uses_no_more(const Entry& a, const Entry& b) const;
+  bool holds_no_more(const Entry& a, const Entry& b) const;
   bool earlier(StepId a, StepId b) const;
   void finish(Layer& layer, Incumbent& best);
   Incumbent solution_of(const Entry& entry) const;
   std::vector<CandidateId> candidates(StepId step, MoveId move) const;
   std::vector<RegionId> regions_of(StepId step) const;
   bool counts_memory() const { return rules_.limits != nullptr && rules_.limits->memory_is_active(); }
-  void find_last_uses();
   bool add_memory(const Entry& before, MoveId move, Position next, Entry& after) const;
 
   IndexedProblem& problem_;
@@ -129,7 +129,6 @@ class BeamSearch {
   Transitions transitions_;
   SearchBudget& budget_;
   LimitRules rules_;
-  Table<LimitId, Position> last_use_;  ///< of a limit at a node: no candidate that begins later uses any of it
   Table<Position, Layer> layers_;
   Table<StepId, Step> steps_;
   Table<JoinedId, std::vector<Position>> joined_;  ///< names of regions (regions.h)

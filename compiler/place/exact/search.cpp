@@ -74,6 +74,7 @@ class OptimalSearch {
     run(joins_ ? kTuningWidth : 1);
     tune(temperature);
     widen(false);
+    improve_within_memory();
     if (limits_.memory_is_active() && problem_.node_count <= kMaxNodesApart) widen(true);
     if (!best_.exists()) return std::nullopt;
     Solution solution;
@@ -174,6 +175,7 @@ class OptimalSearch {
     rules.accepts = [this](const std::vector<CandidateId>& candidates, const std::vector<RegionId>& region) {
       Bytes more = excess(candidates, region);
       const bool fits = more.empty();
+      if (!fits) refused_.push_back(candidates);
       if (!fits && least_excess_.empty()) least_excess_ = std::move(more);
       return fits;
     };
@@ -191,6 +193,7 @@ class OptimalSearch {
   /// False: other limits are active now.
   bool run(BeamSearch& layers, size_t width) {
     least_excess_ = {};
+    refused_.clear();
     const Cost unseen = layers.run(width, best_);
     if (best_.exists() && activate_limits()) return false;
     raise(std::max(std::min(best_.cost, unseen), std::min(best_.cost, lower())));
@@ -198,8 +201,41 @@ class OptimalSearch {
     // Wider rounds prove nothing if what was refused costs less than all that was put aside.
     is_stuck_ = layers.least_refused() < Cost::max() && layers.least_refused() <= layers.least_put_aside();
     if (layers.least_refused() >= best_.cost) return true;
+    if (watch_refused()) {
+      is_closed_ = is_stuck_ = false;
+      return false;
+    }
+    refused_excess_ = least_excess_;
     search_smaller(width);
     return !best_.exists() || !activate_limits();
+  }
+
+  /// Where what was refused holds too much at nodes that were not watched: now they are. Else false.
+  bool watch_refused() {
+    bool is_new = false;
+    for (const std::vector<CandidateId>& candidates : refused_) {
+      for (InstanceId i : memory_->instances().ids()) {
+        if (memory_->peak(i, candidates) <= memory_->instances()[i].bytes) continue;
+        is_new = limits_.watch_excess(i, candidates) || is_new;
+      }
+    }
+    return is_new;
+  }
+
+  /// Where wider rounds prove no more: wider ones that count on less memory, until some find nothing better.
+  void improve_within_memory() {
+    constexpr size_t kMaxWidth = 4096;
+    constexpr int kMaxIdle = 2;
+    int idle = 0;
+    for (size_t width = 4 * kTuningWidth; is_stuck_ && width <= kMaxWidth && idle < kMaxIdle; width *= 4) {
+      if (bound_ >= best_.cost || is_hopeless() || budget_.is_spent()) return;
+      const Cost before = best_.cost;
+      least_excess_ = refused_excess_;
+      search_smaller(width);
+      // Its solution may break limits that were not active.
+      if (best_.exists() && activate_limits()) widen(false);
+      idle = best_.cost < before ? 0 : idle + 1;
+    }
   }
 
   /// Solutions that count on less memory, until one is accepted.
@@ -399,7 +435,9 @@ class OptimalSearch {
   FoundMultipliers multipliers_;  ///< of stages before, where they are to be kept
   Incumbent best_;
   Cost bound_;
-  Bytes least_excess_;  ///< of the first solution that was refused in a round
+  Bytes least_excess_;                             ///< of the first solution that was refused in a round
+  Bytes refused_excess_;                           ///< the same, of the last round that refused some
+  std::vector<std::vector<CandidateId>> refused_;  ///< in a round
   bool is_closed_ = false;
   bool is_stuck_ = false;
   bool is_complete_ = true;

@@ -4,10 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "compiler/place/problem/live_values.h"
 
 namespace collage::place {
+namespace {
+
+/// On all instances. Each partial solution has the facts of each.
+constexpr size_t kMostWatches = 96;
+
+}  // namespace
 
 SearchLimits::SearchLimits(const Problem& problem, const IndexedProblem& search, const MemoryLimits* memory)
     : problem_(problem),
@@ -16,16 +23,18 @@ SearchLimits::SearchLimits(const Problem& problem, const IndexedProblem& search,
       instance_(problem.candidates.size()),
       sure_(problem.candidates.size()),
       working_(problem.candidates.size(), 0),
-      live_(problem.candidates.size()) {
+      live_(problem.candidates.size()),
+      position_of_(problem.node_count) {
+  for (Position p : search.order.ids()) position_of_[search.order[p]] = p;
   for (int limit : search.counter_limits) {
-    limit_of_counter_.push_back(limits_.add({limit_of_counter_.next_id(), {}, {}, {}, limit, false, 0}));
+    limit_of_counter_.push_back(limits_.add({limit_of_counter_.next_id(), {}, {}, {}, limit, false}));
   }
   for (const IndexedCandidate& move : search.moves) {
     counter_of_owner_[problem.candidates[move.source].owner] = move.counter;
   }
   if (memory == nullptr) return;
   for (InstanceId i : memory->instances().ids())
-    limits_.push_back({{}, i, {}, {}, memory->instances()[i].bytes, false, 0});
+    limits_.push_back({{}, i, {}, {}, memory->instances()[i].bytes, false});
   sure_ = place::sure_bytes(problem, *memory);
   for (CandidateId c : problem.candidates.ids()) {
     instance_[c] = memory->instance_of(c);
@@ -65,22 +74,68 @@ bool SearchLimits::activate(const std::vector<CandidateId>& chosen, const std::v
   return is_new || conflicts_are_active_;
 }
 
-bool SearchLimits::watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen) {
-  constexpr size_t kAtOnce = 12, kMost = 24;
+void SearchLimits::watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen) {
+  constexpr size_t kAtOnce = 12;
   if (!graph_) graph_ = node_graph(problem_);
-  watched_.resize(memory_->instances().size());
-  std::vector<NodeId>& known = watched_[instance];
-  const std::vector<NodeId> nodes = busiest_nodes(problem_, *graph_, *memory_, instance, chosen, known,
-                                                  std::min(kAtOnce, kMost - std::min(kMost, known.size())));
-  if (nodes.empty()) return false;
   const auto whole =
       std::find_if(limits_.begin(), limits_.end(), [&](const Limit& l) { return l.instance == instance; });
   const LimitId within = LimitId(whole - limits_.begin());
-  known.insert(known.end(), nodes.begin(), nodes.end());
-  for (NodeId node : nodes) {
-    limit_node(limits_.add({{}, instance, node, within, limits_[within].capacity, true, 0}));
+  for (NodeId node : busiest_nodes(problem_, *graph_, *memory_, instance, chosen, {}, kAtOnce)) {
+    limit_node(limits_.add({{}, instance, node, within, limits_[within].capacity, true}));
+    if (watches_.size() == kMostWatches / 2) continue;
+    watches_.push_back({instance, HeldAtNode(problem_, *graph_, *memory_, instance, node, position_of_)});
   }
-  return true;
+}
+
+bool SearchLimits::watch_excess(InstanceId instance, const std::vector<CandidateId>& chosen) {
+  constexpr size_t kTried = 8;
+  int64_t room = memory_->instances()[instance].bytes;
+  for (CandidateId c : chosen) {
+    if (instance_[c] == instance) room -= sure_[c].all;
+  }
+  for (const Watch& watch : watches_) {
+    if (watch.instance == instance && held(watch.held, chosen) > room) return true;  // since another was refused
+  }
+  if (watches_.size() >= kMostWatches) return false;
+  if (!graph_) graph_ = node_graph(problem_);
+  const std::vector<MemoryLimits::AtNode> profile = memory_->profile(instance, chosen);
+  std::vector<size_t> busiest(profile.size());
+  std::iota(busiest.begin(), busiest.end(), size_t{0});
+  std::stable_sort(busiest.begin(), busiest.end(),
+                   [&](size_t a, size_t b) { return profile[a].bytes > profile[b].bytes; });
+  if (busiest.size() > kTried) busiest.resize(kTried);
+  std::vector<NodeId> earlier;
+  for (size_t at : busiest) {
+    const NodeId node = profile[at].node;
+    if (profile[at].bytes <= memory_->instances()[instance].bytes) break;
+    HeldAtNode by_paths(problem_, *graph_, *memory_, instance, node, position_of_);
+    if (held(by_paths, chosen) > room) {
+      watches_.push_back({instance, std::move(by_paths)});
+      return true;
+    }
+    earlier.clear();
+    for (size_t i = 0; i < at; ++i) earlier.push_back(profile[i].node);
+    HeldAtNode by_run(problem_, *graph_, *memory_, instance, node, position_of_, earlier);
+    if (held(by_run, chosen) > room) {
+      watches_.push_back({instance, std::move(by_run)});
+      return true;
+    }
+  }
+  return false;
+}
+
+int64_t SearchLimits::held(const HeldAtNode& at, const std::vector<CandidateId>& chosen) const {
+  std::vector<std::pair<Position, CandidateId>> order;
+  for (CandidateId c : chosen) {
+    Position first(position_of_.size());
+    for (NodeId node : problem_.candidates[c].nodes) first = std::min(first, position_of_[node]);
+    order.emplace_back(first, c);
+  }
+  std::sort(order.begin(), order.end());
+  HeldBits bits = at.begin();
+  for (const auto& [first, c] : order) at.choose(c, bits);
+  at.pass(Position(position_of_.size()), bits);
+  return at.surely(bits, Position(position_of_.size()));
 }
 
 /// The uses of a limit at a node r. A candidate uses the bytes of
@@ -100,9 +155,8 @@ void SearchLimits::limit_node(LimitId limit) {
     is_across[across.value] = 1;
     written[value.writer] += value.bytes;
     for (NodeId reader : across.early) early[reader] += value.bytes;
-    limits_[limit].twice += value.bytes * static_cast<int64_t>(across.early.size());
+    limits_[limit].capacity += value.bytes * static_cast<int64_t>(across.early.size());
   }
-  limits_[limit].capacity += limits_[limit].twice;
   for (CandidateId c : problem_.candidates.ids()) {
     if (instance_[c] != limits_[limit].instance) continue;
     const Candidate& candidate = problem_.candidates[c];

@@ -6,7 +6,8 @@
 //   partitions of a backend   each candidate uses 1
 //   bytes of an instance      constants that no second candidate could hold there; what a candidate works with must
 //                             find room beside them
-//   the same at a node        those constants, and what the candidate surely holds while the node runs (live_values.h)
+//   the same at a node        those constants, and what the candidate surely holds while the node runs (live_values.h): a sum,
+//                             so it says little of values with early readers. Partial solutions know more (held_at_node.h)
 //
 // A price p(r) >= 0 for each unit makes a bound that knows the limits (Lagrange): every solution that keeps them costs
 // at least
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "compiler/place/exact/bound/tuned_limits.h"
+#include "compiler/place/exact/held_at_node.h"
 #include "compiler/place/exact/indexed_problem.h"
 #include "compiler/place/problem/memory_limits.h"
 #include "compiler/place/problem/quotient.h"
@@ -43,9 +45,6 @@ class SearchLimits {
     int64_t capacity = 0;
     bool is_active = false;
     double price = 0;  ///< of one partition or byte, in counts of the problem's unit
-    /// Of a limit at a node: bytes of the values across it, once for each early reader (live_values.h). `capacity` is the
-    /// memory of the instance and these.
-    int64_t twice = 0;
   };
 
   /// `memory`: null where no memory can be too small. Both stay with the caller.
@@ -60,9 +59,18 @@ class SearchLimits {
   /// that was inactive.
   bool activate(const std::vector<CandidateId>& chosen, const std::vector<InstanceId>& exceeds);
 
-  /// Bytes of an instance whose memory is active are limited at more nodes: at those where `chosen` hold most. False:
-  /// there are enough.
-  bool watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen);
+  /// Bytes of an instance whose memory is active are limited and watched at more nodes: at those where `chosen` hold most.
+  void watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen);
+  /// A node of an instance at which partial solutions know what they hold.
+  struct Watch {
+    InstanceId instance;
+    HeldAtNode held;
+  };
+  using WatchId = Id<Watch>;
+  const Table<WatchId, Watch>& watches() const { return watches_; }
+  /// Watches one more node, at which a solution that the instance has no memory for holds too much. False: there is none
+  /// where that shows, or there are enough.
+  bool watch_excess(InstanceId instance, const std::vector<CandidateId>& chosen);
 
   /// At most what keeps `credit` far from the largest cost, whatever the factor.
   void set_price(LimitId limit, double price);
@@ -95,6 +103,8 @@ class SearchLimits {
 
  private:
   void limit_node(LimitId limit);
+  /// By a whole solution.
+  int64_t held(const HeldAtNode& at, const std::vector<CandidateId>& chosen) const;
 
   const Problem& problem_;
   const MemoryLimits* memory_;
@@ -105,8 +115,9 @@ class SearchLimits {
   Table<CandidateId, SureBytes> sure_;
   Table<CandidateId, int64_t> working_;
   Table<CandidateId, std::vector<LiveUse>> live_;
+  Table<NodeId, Position> position_of_;
   std::optional<NodeGraph> graph_;  ///< once nodes are watched
-  Table<InstanceId, std::vector<NodeId>> watched_;
+  Table<WatchId, Watch> watches_;
   bool conflicts_are_active_ = false;
   bool memory_is_active_ = false;
 };

@@ -64,6 +64,37 @@ std::vector<ValueAcross> values_across(const Problem& problem, const NodeGraph& 
   return across;
 }
 
+Sides sides_by_paths(const NodeGraph& graph, NodeId node) {
+  return {reached(graph.predecessors, node), reached(graph.successors, node)};
+}
+
+Sides sides_of_run(size_t node_count, NodeId node, const std::vector<NodeId>& earlier) {
+  Sides sides{Table<NodeId, char>(node_count, 0), Table<NodeId, char>(node_count, 1)};
+  for (NodeId other : earlier) {
+    if (node < other) continue;
+    sides.is_before[other] = 1;
+    sides.is_after[other] = 0;
+  }
+  sides.is_before[node] = sides.is_after[node] = 1;
+  return sides;
+}
+
+std::vector<ValueBeside> values_beside(const Problem& problem, NodeId node, const Sides& sides) {
+  std::vector<ValueBeside> all;
+  for (ProblemValueId v : problem.values.ids()) {
+    const ProblemValue& value = problem.values[v];
+    ValueBeside beside{v};
+    for (NodeId reader : value.readers) {
+      if (sides.is_before[reader] != 0) beside.before.push_back(reader);
+      if (sides.is_after[reader] != 0) beside.late.push_back(reader);
+    }
+    const bool is_there = !beside.before.empty() || (value.writer.is_valid() && sides.is_before[value.writer] != 0);
+    const bool is_needed = !beside.late.empty() || value.is_output || value.writer == node;
+    if (is_there && is_needed) all.push_back(std::move(beside));
+  }
+  return all;
+}
+
 std::vector<NodeId> busiest_nodes(const Problem& problem, const NodeGraph& graph, const MemoryLimits& memory,
                                   MemoryLimits::InstanceId instance, const std::vector<CandidateId>& chosen,
                                   const std::vector<NodeId>& known, size_t count) {

@@ -182,17 +182,20 @@ std::vector<CandidateId> MemoryLimits::execution_order(const std::vector<Candida
   return order;
 }
 
-int64_t MemoryLimits::peak(InstanceId instance, const std::vector<CandidateId>& chosen) const {
+std::vector<MemoryLimits::AtNode> MemoryLimits::profile(InstanceId instance,
+                                                        const std::vector<CandidateId>& chosen) const {
   const Table<MemoryStep, CandidateId> order(execution_order(chosen));
   Table<NodeId, MemoryStep> step_of(problem_.node_count);
   Table<NodeId, MemoryTick> tick_of(problem_.node_count);
   Table<MemoryStep, MemoryTick> begin_of;
   MemoryTick end = 0;
+  std::vector<AtNode> profile;
   for (MemoryStep step : order.ids()) {
     begin_of.push_back(end);
     for (NodeId node : problem_.candidates[order[step]].nodes) {
       step_of[node] = step;
       tick_of[node] = end;
+      profile.push_back({node, 0});
       end = advance(end, 1);
     }
   }
@@ -239,12 +242,18 @@ int64_t MemoryLimits::peak(InstanceId instance, const std::vector<CandidateId>& 
     }
   }
   for (const auto& [v, range] : read) hold(v, range.first, range.second);
-  int64_t now = 0, most = 0;
-  for (int64_t bytes : change) {
-    now += bytes;
-    most = std::max(most, now);
+  int64_t now = constants(instance, chosen);
+  for (MemoryTick tick : support::first_ids<MemoryTick>(end.slot())) {
+    now += change[tick];
+    profile[tick.slot()].bytes = now;
   }
-  return constants(instance, chosen) + most;
+  return profile;
+}
+
+int64_t MemoryLimits::peak(InstanceId instance, const std::vector<CandidateId>& chosen) const {
+  int64_t most = constants(instance, chosen);
+  for (const AtNode& at : profile(instance, chosen)) most = std::max(most, at.bytes);
+  return most;
 }
 
 bool MemoryLimits::fits(const std::vector<CandidateId>& chosen) const {

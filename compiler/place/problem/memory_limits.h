@@ -27,6 +27,13 @@ class MemoryLimits {
 
   /// Some choice of candidates could need more than there is.
   bool can_bind() const;
+  /// What an instance holds while a node runs.
+  struct AtNode {
+    NodeId node;
+    int64_t bytes = 0;
+  };
+  /// All nodes of a solution in the order in which they run.
+  std::vector<AtNode> profile(InstanceId instance, const std::vector<CandidateId>& chosen) const;
   /// Bytes that an instance needs for all candidates of a solution, at its worst step.
   int64_t peak(InstanceId instance, const std::vector<CandidateId>& chosen) const;
   /// Whether a whole solution fits everywhere.
