@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "runtime/cluster/collectives.h"
@@ -22,8 +23,14 @@ bool MpiRanks::start(runtime::TimeLimit limit, support::Diagnostics& diags) {
   if (!launch) return diags.error_at(Code::RunFailed, "mpirun", "{}", "did not start this process");
   runtime::MpiOptions options;
   options.start = limit;
+  const auto begin = std::chrono::steady_clock::now();
   runtime::Result<std::shared_ptr<runtime::MpiTransport>> transport = runtime::MpiTransport::start(*launch, options);
-  if (!transport) return diags.error_at(Code::RunFailed, "mpirun", "{}", transport.message());
+  if (!transport) {
+    auto error = diags.error_at(Code::RunFailed, "mpirun", "{}", transport.message());
+    const bool was_short = limit > runtime::TimeLimit::zero() && std::chrono::steady_clock::now() - begin >= limit;
+    if (was_short) error.note("`--start-timeout SECONDS` waits longer, for many or busy machines");
+    return false;
+  }
   transport_ = std::move(*transport);
   return true;
 }
@@ -45,7 +52,7 @@ bool MpiRanks::check_count(int hosts, const std::string& owner, const std::strin
 }
 
 bool MpiRanks::prints_errors() const {
-  return !has_started() || transport_->rank() == 0 || !transport_->failure();
+  return is_first() || !transport_->failure();
 }
 
 void MpiRanks::leave(int code) {

@@ -36,6 +36,8 @@ class MpiRanks {
   bool check_count(int hosts, const std::string& owner, const std::string& command, const std::string& where,
                    support::Diagnostics& diags) const;
 
+  /// Of all ranks, or of one process.
+  bool is_first() const { return !has_started() || transport_->rank() == 0; }
   /// Whether this rank prints errors: where all ranks have the same, rank 0 does so for all.
   bool prints_errors() const;
   /// The last thing of all, after messages were printed: leaves MPI. After a failure of any rank it ends all, with this

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compiler/support/write_file.h"
 #include "runtime/core/random.h"
 #include "runtime/io/element_formats.h"
 #include "runtime/io/npy.h"
@@ -101,10 +102,7 @@ bool can_write_tensor_file(const std::string& path, const TensorFormats& formats
   if (extension != ".npy" && format_of(extension, formats) == nullptr) {
     return diags.error_at(Code::BadTensorFile, option, "{}: a tensor is written to {}", path, extensions(formats));
   }
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return true;
-  return diags.error_at(Code::CannotWrite, option, "{}: `{}` is no folder", path, folder.string());
+  return support::has_folder(path, option, diags);
 }
 
 bool write_tensor_file(const std::string& path, const TensorFormats& formats, const std::string& name,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/support/write_file.h"
 
+#include <filesystem>
+#include <system_error>
+
 namespace collage::support {
 namespace {
 
@@ -13,6 +16,13 @@ bool refuse(const std::string& path, const runtime::Status& why, Diagnostics& di
 bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags) {
   FileGroup alone;
   return alone.add(path, contents, diags) && alone.commit(diags);
+}
+
+bool has_folder(const std::string& path, const std::string& option, Diagnostics& diags) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return true;
+  return diags.error_at(Code::CannotWrite, option, "{}: `{}` is no folder", path, folder.string());
 }
 
 bool FileGroup::add(const std::string& path, runtime::Result<runtime::FileReplacement> file, Diagnostics& diags) {

@@ -29,34 +29,54 @@ LoadOptions with_remotes(LoadOptions options, std::shared_ptr<Transport> transpo
   return options;
 }
 
-Result<std::unique_ptr<RecoveringExecution>> load_part(const HostPart& part,
-                                                       const std::shared_ptr<Transport>& transport, int threads,
-                                                       const LoadOptions& options) {
-  const auto refused = [&](const Status& why) {
-    return Status::error("the part of `" + host_space(part.plan.part.host) + "`: " + why.message());
-  };
-  Result<std::shared_ptr<Recovery>> recovery =
-      Recovery::open(part.plan, part.code, threads, with_remotes(options, transport), nullptr);
-  if (!recovery) return refused(recovery.status());
-  Result<std::unique_ptr<RecoveringExecution>> execution = RecoveringExecution::create(std::move(*recovery));
-  if (!execution) return refused(execution.status());
-  return execution;
+/// A part by `load`, which gets it with the options of its host; a failure names the host.
+template <typename Load>
+auto load_part(const HostPart& part, const std::shared_ptr<Transport>& transport, const LoadOptions& options,
+               const Load& load) {
+  auto loaded = load(part, with_remotes(options, transport));
+  if (!loaded) {
+    loaded = Status::error("the part of `" + host_space(part.plan.part.host) + "`: " + loaded.message());
+  }
+  return loaded;
 }
 
-Transports transports_of(const std::vector<HostPart>& parts) {
-  return make_local_transports(static_cast<int>(parts.size()), host_space);
+/// Loads a part with which lost devices are final.
+auto load_finally(int threads) {
+  return [threads](const HostPart& part, const LoadOptions& options) -> Result<std::unique_ptr<RecoveringExecution>> {
+    Result<std::shared_ptr<Recovery>> recovery = Recovery::open(part.plan, part.code, threads, options, nullptr);
+    if (!recovery) return recovery.status();
+    return RecoveringExecution::create(std::move(*recovery));
+  };
 }
 
 Result<std::shared_ptr<LocalHosts>> load_others(const std::vector<HostPart>& parts, const Transports& transports,
                                                 int threads, const LoadOptions& options) {
   auto others = std::make_shared<LocalHosts>(transports.front());
   for (size_t host = 1; host < parts.size(); ++host) {
-    auto execution = load_part(parts[host], transports[host], threads, options);
+    auto execution = load_part(parts[host], transports[host], options, load_finally(threads));
     if (!execution) return execution.status();
     others->add(std::make_unique<Executor>(std::move(*execution)), transports[host]);
   }
   if (Status status = others->start(); !status) return status;
   return others;
+}
+
+template <typename First>
+struct LoadedParts {
+  First first;
+  std::shared_ptr<LocalHosts> others;  ///< shall accompany it
+};
+
+/// The first part by `load`, then the others.
+template <typename First, typename Load>
+Result<LoadedParts<First>> load_all(const std::vector<HostPart>& parts, int threads, const LoadOptions& options,
+                                    const Load& load) {
+  const Transports transports = make_local_transports(static_cast<int>(parts.size()), host_space);
+  Result<First> first = load_part(parts.front(), transports.front(), options, load);
+  if (!first) return first.status();
+  Result<std::shared_ptr<LocalHosts>> others = load_others(parts, transports, threads, options);
+  if (!others) return others.status();
+  return LoadedParts<First>{std::move(*first), std::move(*others)};
 }
 
 class LocalEnsemble : public Ensemble {
@@ -91,20 +111,15 @@ class LocalEnsemble : public Ensemble {
   }
 
   Result<Member> load_parts() const {
-    const Transports transports = transports_of(parts_);
-    const HostPart& part = parts_.front();
-    Result<std::shared_ptr<const Program>> program =
-        Program::load(part.plan, part.code, threads_, with_remotes(options_, transports.front()));
-    if (!program) return refused(program.status());
-    Result<std::unique_ptr<Execution>> first = Execution::create(std::move(*program));
-    if (!first) return refused(first.status());
-    Result<std::shared_ptr<LocalHosts>> others = load_others(parts_, transports, threads_, options_);
-    if (!others) return others.status();
-    return Member{std::move(*first), std::move(*others)};
-  }
-
-  static Status refused(const Status& why) {
-    return Status::error("the part of `" + host_space(0) + "`: " + why.message());
+    using First = std::unique_ptr<Execution>;
+    Result<LoadedParts<First>> loaded = load_all<First>(
+        parts_, threads_, options_, [&](const HostPart& part, const LoadOptions& options) -> Result<First> {
+          Result<std::shared_ptr<const Program>> program = Program::load(part.plan, part.code, threads_, options);
+          if (!program) return program.status();
+          return Execution::create(std::move(*program));
+        });
+    if (!loaded) return loaded.status();
+    return Member{std::move(loaded->first), std::move(loaded->others)};
   }
 
   const std::vector<HostPart> parts_;
@@ -193,12 +208,9 @@ size_t LocalHosts::link_bytes() const {
 }
 
 Result<LoadedHosts> load_local_hosts(const std::vector<HostPart>& parts, int threads, const LoadOptions& options) {
-  const Transports transports = transports_of(parts);
-  Result<std::unique_ptr<RecoveringExecution>> first = load_part(parts.front(), transports.front(), threads, options);
-  if (!first) return first.status();
-  Result<std::shared_ptr<LocalHosts>> others = load_others(parts, transports, threads, options);
-  if (!others) return others.status();
-  LoadedHosts loaded{std::make_unique<Executor>(std::move(*first)), std::move(*others)};
+  auto all = load_all<std::unique_ptr<RecoveringExecution>>(parts, threads, options, load_finally(threads));
+  if (!all) return all.status();
+  LoadedHosts loaded{std::make_unique<Executor>(std::move(all->first)), std::move(all->others)};
   loaded.first->accompany(loaded.others);
   return loaded;
 }

@@ -252,6 +252,26 @@ class CollageRun(unittest.TestCase):
                 self.assertEqual(text.count("nowhere.npy"), 1, text)
                 self.assertLess(seconds, LONGEST_END, text)
 
+    def test_nothing_is_reported_of_runs_that_were_not_made(self):
+        command = self.compile_two()
+        for module, launcher in LAUNCHERS:
+            with self.subTest(module):
+                trace = self.path("not_made.json")
+                code, out, err = run(launcher, 2, [*command, "--bench", "2", "--trace", trace, "--input", "x=" + self.path("nowhere.npy")])
+                self.assertNotEqual(code, 0)
+                self.assertNotIn("hosts ", out)
+                self.assertFalse(os.path.exists(trace))
+
+    def test_a_folder_that_is_missing_is_said_before_the_runs(self):
+        command = self.compile_two()
+        for module, launcher in LAUNCHERS:
+            for option in ("--trace", "--bench-json"):
+                with self.subTest(module + ": " + option):
+                    code, out, err = run(launcher, 2, [*command, "--bench", "2", option, self.path("nowhere/written.json")])
+                    self.assertNotEqual(code, 0)
+                    self.assertEqual((out + err).count("is no folder"), 1, out + err)
+                    self.assertNotIn("bench ", out)
+
     def test_a_rank_that_does_not_start_ends_all(self):
         command = self.compile_two()
         for module, launcher in LAUNCHERS:

@@ -56,6 +56,7 @@ std::string print(const Comparison& comparison) {
       line += fmt::format("{:>12}{:>8.2f}{:>12.1e}", human(Duration::seconds(row.measured->median)),
                           ratio(row.measured->median, best.measured->median), row.measured->difference);
     }
+    if (const std::string& given_up = row.plan->solution.given_up; !given_up.empty()) line += "   " + given_up;
     text += trimmed(line);
   }
   if (comparison.runs == 0) return text;
@@ -85,6 +86,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
     one["predicted" + unit] = row.plan->predicted.value();
     one["ratio"] = ratio(row.plan->predicted.value(), best.plan->predicted.value());
     one["optimal"] = row.plan->optimal;
+    if (!row.plan->solution.given_up.empty()) one["given_up"] = row.plan->solution.given_up;
     one["bound" + unit] = row.plan->bound.value();
     one["partitions"] = row.plan->placement.partitions.size();
     one["conversions"] = row.plan->placement.conversions.size();

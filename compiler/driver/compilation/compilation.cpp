@@ -220,8 +220,8 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
     place::SearchOptions search = settings_.search;
     search.stop = listener_.stop;
-    place::spread_over_instances(
-        {graph(), active_, rules_->rules, memory_limits_, options.constraints, *settings_.objective, search}, &*built);
+    place::spread_over_instances({graph(), active_, memory_limits_, options.constraints, *settings_.objective, search},
+                                 &*built);
   }
   return built;
 }
@@ -266,8 +266,10 @@ std::optional<FoundPlacement> Compilation::find_placement(const Candidates& cand
   input.log = log;
   input.compiles = compiles;
   std::optional<FoundPlacement> found = driver::find_placement(input, strategy, &why);
-  if (found) return found;
-  return diags.error_at(Code::NoPlan, "--strategy=" + settings_.strategy, "no placement was found: {}", why);
+  const std::string option = "--strategy=" + settings_.strategy;
+  if (!found) return diags.error_at(Code::NoPlan, option, "no placement was found: {}", why);
+  if (!found->solution.given_up.empty()) diags.warning_at(Code::NoPlan, option, "{}", found->solution.given_up);
+  return found;
 }
 
 }  // namespace collage::driver

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "compiler/place/baselines/greedy_search.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/node_set.h"
@@ -241,6 +242,32 @@ class ChainSearch {
   uint64_t expanded_ = 0;
 };
 
+/// Why a solution is no plan that fits. Sets its cost and returns nothing where it is one.
+std::optional<std::string> why_no_plan(const StrategyInput& input, Solution* solution) {
+  const Verdict verdict = evaluate(input.problem, *solution);
+  if (const auto* reason = std::get_if<std::string>(&verdict)) return *reason;
+  solution->cost = std::get<Cost>(verdict);
+  if (!input.options.excess) return std::nullopt;
+  const std::map<std::string, int64_t> excess = input.options.excess(*solution);
+  if (excess.empty()) return std::nullopt;
+  return fmt::format("it needs {} bytes more than `{}` has", excess.begin()->second, excess.begin()->first);
+}
+
+/// What can be kept of a choice that is no plan for this `reason`: its largest partitions first, and the best plan with these.
+std::optional<Solution> keep_what_fits(const StrategyInput& input, const std::vector<CandidateId>& variants,
+                                       size_t chosen, const std::string& reason) {
+  std::optional<Solution> solution = search_greedy(input.problem, {variants}, input.options);
+  if (!solution) {
+    *input.why = "TVM's choice is no plan: " + reason;
+    return std::nullopt;
+  }
+  const auto kept = std::count_if(solution->chosen.begin(), solution->chosen.end(), [&](CandidateId c) {
+    return std::binary_search(variants.begin(), variants.end(), c);
+  });
+  solution->given_up = fmt::format("TVM's choice is no plan: {}; {} of its {} partitions kept", reason, kept, chosen);
+  return solution;
+}
+
 /// The chosen pieces in the formats that make the cheapest plan of them.
 std::optional<Solution> complete(const StrategyInput& input, const Pieces& pieces, const std::vector<PieceId>& chosen) {
   std::vector<CandidateId> variants;
@@ -251,13 +278,8 @@ std::optional<Solution> complete(const StrategyInput& input, const Pieces& piece
   }
   std::sort(variants.begin(), variants.end());
   if (std::optional<Solution> solution = search_among(input.problem, variants, input.options)) return solution;
-  const Verdict verdict = evaluate(input.problem, plain);
-  if (const auto* reason = std::get_if<std::string>(&verdict)) {
-    *input.why = "TVM's choice is no plan: " + *reason;
-    return std::nullopt;
-  }
-  plain.cost = std::get<Cost>(verdict);
-  return plain;
+  const std::optional<std::string> reason = why_no_plan(input, &plain);
+  return reason ? keep_what_fits(input, variants, chosen.size(), *reason) : plain;
 }
 
 }  // namespace

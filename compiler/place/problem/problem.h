@@ -170,6 +170,8 @@ struct Solution {
   double seconds = 0;            ///< that an exact search took, whenever that was
   bool is_limited = false;       ///< the search met a limit on partitions, memory or conflicts
   bool is_known = false;         ///< by an earlier compilation
+  /// Why the strategy's own choice is no plan, and how much of it this is; empty: all of it. Of `tvm`.
+  std::string given_up{};
   /// That the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or no search made
   /// it.
   std::shared_ptr<const struct FoundMultipliers> multipliers = nullptr;

@@ -109,7 +109,7 @@ class PackageRun {
     if (runtime::Status status = transport.failure(); !status) {
       return good ? fail_over_hosts(transport, status) : false;
     }
-    return finish_over_hosts(*program) && good;
+    return finish_over_hosts(*program, good);
   }
 
   bool fail_over_hosts(const runtime::Transport& transport, const runtime::Status& status) {
@@ -123,7 +123,7 @@ class PackageRun {
     const execution::ModelPorts ports = execution::ports_of(plan);
     const execution::RunRequest request = requested();
     const std::optional<std::vector<execution::BoundInput>> inputs = execution::bind_inputs(request, ports, diags_);
-    if (!inputs) return false;
+    if (!inputs || !has_folders()) return false;
     const std::vector<runtime::Tensor> first = execution::inputs_of_run(ports, *inputs, 0);
     json_ = {{"collage", COLLAGE_VERSION},
              {"model", ports.model},
@@ -149,21 +149,27 @@ class PackageRun {
     return good;
   }
 
-  /// What all ranks do together after the runs.
-  bool finish_over_hosts(const runtime::ClusterProgram& program) {
-    const bool is_first = program.transport().rank() == 0;
+  /// What all ranks do together after the runs. Where those of the first rank were not `good`, nothing is said of them.
+  bool finish_over_hosts(const runtime::ClusterProgram& program, bool good) {
+    const bool reports_all = good && program.transport().rank() == 0;
     if (options_.bench > 0) {
       const auto reports = execution::gather_reports(program);
       if (!reports) return fail_over_hosts(program.transport(), reports.status());
-      if (is_first) json_["cluster"] = execution::cluster_json(*reports, ranks_.known().predicted);
-      if (is_first && !options_.json) fmt::print("{}", execution::print(*reports, ranks_.known().predicted));
+      if (reports_all) json_["cluster"] = execution::cluster_json(*reports, ranks_.known().predicted);
+      if (reports_all && !options_.json) fmt::print("{}", execution::print(*reports, ranks_.known().predicted));
     }
-    if (!options_.trace.is_asked()) return true;
+    if (!options_.trace.is_asked()) return good;
     const auto traced = execution::gather_trace(program);
     if (!traced) return fail_over_hosts(program.transport(), traced.status());
-    if (!*traced) return true;
+    if (!*traced || !good) return good;
     if (options_.trace.prints) fmt::print("{}", execution::print(**traced));
     return execution::write_trace(options_.trace, **traced, diags_);
+  }
+
+  /// Of files that are written after the runs.
+  bool has_folders() {
+    return support::has_folder(options_.bench_json, "--bench-json", diags_) &&
+           support::has_folder(options_.trace.file, "--trace", diags_);
   }
 
   /// To be timed alone, a model takes whatever it is not given.
@@ -193,7 +199,7 @@ class PackageRun {
     const execution::ModelPorts ports = execution::ports_of_choice(execution::ports_of(package.plan), choice);
     const execution::RunRequest request = requested();
     const std::optional<std::vector<execution::BoundInput>> inputs = execution::bind_inputs(request, ports, diags_);
-    if (!inputs) return false;
+    if (!inputs || !has_folders()) return false;
     runtime::LoadOptions load;
     if (!options_.faults.empty()) {
       std::vector<std::string> spaces;
@@ -281,7 +287,7 @@ bool run_packages(const tools::RunOptions& options, tools::Ranks& ranks, support
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   bool good = true;
   for (const std::string& file : options.packages) {
-    if (are_many && !options.json) fmt::print("package     {}\n", file);
+    if (are_many && !options.json && ranks.mpi().is_first()) fmt::print("package     {}\n", file);
     PackageRun package(file, options, ranks, sources, diags);
     good = package.run() && good;
     if (!package.json().is_null()) all.push_back(package.json());

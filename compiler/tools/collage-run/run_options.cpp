@@ -88,7 +88,10 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   add_count(app, kThreadsOption, options.threads, runtime::kMostThreads)->default_str("as many as it was compiled for");
   add_count(app, kBenchOption, options.bench, kMostBenchRuns);
   add_text(app, kBenchJsonOption, options.bench_json);
-  constexpr SharedOption kRequests = {"--requests", "N", "with --bench: also keep this many requests in flight"};
+  constexpr SharedOption kRequests = {
+      "--requests", "N",
+      "with --bench: also keep this many requests in flight; where a memory has room for M "
+      "of them only, they use its places in turn, and multiples of M keep all places at work"};
   constexpr SharedOption kInstances = {"--instances", "NAME=N,…",
                                        "with --requests: spread them over this many devices of a kind: npu=3"};
   add_count(app, kRequests, options.requests.in_flight, kMostRequests);

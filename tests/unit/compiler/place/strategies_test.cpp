@@ -291,15 +291,65 @@ TEST_F(TvmChain, AChoiceThatClosesACycleIsNoPlan) {
   EXPECT_EQ(why, "TVM's choice is no plan: the partitions form a cycle");
 }
 
-TEST_F(TvmChain, LimitsAreUnknownToIt) {
+/// A chain of two nodes for `npu`, which takes each alone.
+Sketch two_on_npu() {
   Sketch sketch(2, {{0, 1}});
   const OwnerId npu = sketch.add_owner("npu", "npu[0]");
-  sketch.problem.owners[npu].max_partitions = 1;
   sketch.add_singletons(10);
   sketch.add_singletons(1, npu);
+  return sketch;
+}
+
+TEST_F(TvmChain, WhatLimitsForbidIsGivenUp) {
+  Sketch sketch = two_on_npu();
+  const OwnerId npu = sketch.problem.candidates.back().owner;
+  sketch.problem.owners[npu].max_partitions = 1;
   std::string why;
-  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, {}, &why).has_value());
-  EXPECT_EQ(why, "TVM's choice is no plan: 2 partitions on `npu`, at most 1 are allowed");
+  const std::optional<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}}, {}, &why);
+  ASSERT_TRUE(found.has_value()) << why;
+  EXPECT_EQ(text(sketch.problem, found), "npu{0} host{1}");
+  EXPECT_EQ(found->cost.count(), 11);
+  EXPECT_FALSE(found->optimal);
+  EXPECT_EQ(found->given_up,
+            "TVM's choice is no plan: 2 partitions on `npu`, at most 1 are allowed; 1 of its 2 partitions kept");
+}
+
+TEST_F(TvmChain, WhatMemoryCannotHoldIsGivenUp) {
+  Sketch sketch = two_on_npu();
+  for (CandidateId c : {CandidateId(2), CandidateId(3)}) {
+    sketch.problem.candidates[c].constants = {sketch.problem.constant_bytes.add(100)};
+  }
+  sketch.problem.owners[sketch.problem.candidates.back().owner].memory = 150;
+  const std::optional<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(text(sketch.problem, found), "npu{0} host{1}");
+  EXPECT_FALSE(found->given_up.empty());
+}
+
+TEST_F(TvmChain, WhatMemoryOfThePlanCannotHoldIsGivenUp) {
+  // Two of the three values are held at once: 200 bytes by the count, and more by the plan of all four nodes.
+  Sketch sketch(4, {{0, 1}, {1, 2}, {2, 3}});
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
+  sketch.add_singletons(10);
+  sketch.add_singletons(1, npu);
+  for (ProblemValue& value : sketch.problem.values) value.bytes = 100;
+  sketch.problem.owners[npu].memory = 250;
+  const std::string all = "npu{0} npu{1} npu{2} npu{3}";
+  SearchOptions options;
+  options.excess = [&](const Solution& solution) -> std::map<std::string, int64_t> {
+    if (text(sketch.problem, solution) == all) return {{"npu[0]", 7}};
+    return {};
+  };
+  const std::optional<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_NE(text(sketch.problem, found), all);
+  EXPECT_EQ(found->given_up,
+            "TVM's choice is no plan: it needs 7 bytes more than `npu[0]` has; 3 of its 4 partitions kept");
+}
+
+TEST_F(TvmChain, NothingIsGivenUpOfAPlan) {
+  const Sketch sketch = two_on_npu();
+  EXPECT_EQ(solve(sketch.problem, {Strategy::Kind::Tvm, {}})->given_up, "");
 }
 
 TEST_F(TvmChain, StopsAtItsBudget) {
