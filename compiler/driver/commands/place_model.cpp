@@ -85,7 +85,10 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
                           command.request.placement.consider.empty() && place::is_exact(strategy) &&
                           compilation.settings().objective == place::default_objective();
   measure::MeasuredCosts* costs = command.compilation.measuring();
-  if (has_rivals && costs != nullptr) found = time_rivals(input, std::move(*found), *costs, &rivals);
+  if (has_rivals && costs != nullptr) {
+    found = time_rivals(input, std::move(*found), *costs, &rivals);
+    command.compilation.warn_of_costs(command.diags);
+  }
   std::optional<std::string> certified = certify(command, input, *found);
   if (!certified) return std::nullopt;
   Report report = report_of(compilation, candidates, found->placement, &*found, command.sources);

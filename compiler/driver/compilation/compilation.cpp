@@ -211,11 +211,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     options.lazy = &lazy;
   }
   std::optional<place::BuiltProblem> built = place::build_problem(graph(), rules_->rules, active_, diags, options);
-  if (costs_ && costs_->source) {
-    warn_of_refused(settings_, costs_->source->take_refused(), diags);
-    warn_of_unkept(settings_, costs_->database.get(), diags);
-    warn_of_fleet(settings_, costs_->fleet.get(), diags);
-  }
+  warn_of_costs(diags);
   if (built) {
     place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
     place::SearchOptions search = settings_.search;
@@ -224,6 +220,13 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
                                  &*built);
   }
   return built;
+}
+
+void Compilation::warn_of_costs(support::Diagnostics& diags) {
+  if (!costs_ || costs_->source == nullptr) return;
+  warn_of_refused(settings_, costs_->source->take_refused(), diags);
+  warn_of_unkept(settings_, costs_->database.get(), diags);
+  warn_of_fleet(settings_, costs_->fleet.get(), diags);
 }
 
 std::optional<Candidates> Compilation::find_candidates(ir::Placement written, const ir::Placement* offered,

@@ -97,6 +97,8 @@ class Compilation {
   void take_costs_from(place::CostSource& source) { given_costs_ = &source; }
   /// As `costs`, to measure more.
   measure::MeasuredCosts* measuring() { return costs_ ? costs_->source.get() : nullptr; }
+  /// What went wrong with kept costs since the last warning; `find_candidates` calls it, and who measures more does.
+  void warn_of_costs(support::Diagnostics& diags);
 
  private:
   Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings);

@@ -389,7 +389,11 @@ std::vector<std::optional<FleetAnswer>> Fleet::measure(const std::vector<Wanted>
     status = round.begin();
   }
   // What has an answer, but waits still for others.
-  if (is_there()) (void)queue_.withdraw(asker_);
+  if (is_there()) {
+    const Status withdrawn = queue_.withdraw(asker_);
+    // A server that is away now is not waited for by the database as well.
+    if (!withdrawn && connection_->is_lost()) (void)retry.prepare(withdrawn.message());
+  }
   return round.take_answers();
 }
 
