@@ -241,6 +241,7 @@ class NodeCutter {
     if (group > 1) {
       if (!is_one_range()) return false;
       int64_t channels = shape(at.right)[0] / group;
+      if (channels == 0) return fail("a group has no channels");
       if (wanted_.begin % channels != 0 || wanted_.end % channels != 0)
         return fail(fmt::format("a part would have some of the {} channels of a group", channels), channels);
       int64_t inside = shape(at.left)[1] / group;

@@ -941,6 +941,17 @@ TEST(SplitNodes, Reasons) {
   EXPECT_EQ(groups.check(SplitAxis::Channels, 4), 0u);
   EXPECT_EQ(groups.why, "2 groups for 4 parts");
 
+  // The second result of the Split is empty, as is what two groups make of it.
+  Model empty(5);
+  ValueId t = empty.add("Tanh", {empty.input("x", {1, 4, 3, 3})}, "t");
+  const std::vector<ValueId> both =
+      empty.add_all("Split", {t, empty.list("sizes", {4, 0})}, {"a", "b"}, {{"axis", int64_t{1}}});
+  empty.graph.mark_output(empty.add("Relu", {both[0]}, "y"));
+  empty.graph.mark_output(
+      empty.add("Conv", {both[1], empty.constant("w", {0, 0, 1, 1})}, "z", {{"group", int64_t{2}}}));
+  EXPECT_EQ(empty.check(SplitAxis::Channels, 2, empty.graph.find_node("t")), 0u);
+  EXPECT_EQ(empty.why, "a group has no channels");
+
   Model halo(3);
   ValueId x = halo.input("x", {1, 4, 8, 8});
   ValueId c = halo.add("Conv", {x, halo.constant("w", {4, 4, 3, 3})}, "c", {{"pads", Ints{1, 1, 1, 1}}});
