@@ -220,11 +220,14 @@ std::optional<Solution> solve_optimal(const StrategyInput& input) {
   std::optional<std::vector<Solution>> simpler;
   const auto simpler_solutions = [&] {
     if (simpler) return *simpler;
+    constexpr double kPartOfTime = 0.05;
     const std::vector<std::string> host = {std::string(kHostBackend)};
+    const auto quick = [&] { return input.options.with_part_of_time(kPartOfTime); };
     simpler.emplace();
-    for (std::optional<Solution>& one :
-         std::vector{solve_single({input.problem, host, input.options, input.why}), solve_greedy(input),
-                     solve_eager(input), pipeline_start(input.problem, input.options, PipelineGoal::Latency)}) {
+    for (std::optional<Solution>& one : std::vector{solve_single({input.problem, host, quick(), input.why}),
+                                                    solve_greedy({input.problem, input.backends, quick(), input.why}),
+                                                    solve_eager({input.problem, input.backends, quick(), input.why}),
+                                                    pipeline_start(input.problem, quick(), PipelineGoal::Latency)}) {
       if (one) simpler->push_back(std::move(*one));
     }
     return *simpler;

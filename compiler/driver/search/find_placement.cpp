@@ -25,6 +25,9 @@
 namespace collage::driver {
 namespace {
 
+/// Of the time that the user allows: a search for a plan to compare with.
+constexpr double kPartOfSimplerPlans = 0.1;
+
 /// The backend's `coalesce`; partitions that were written stay as they are.
 bool may_join(const SearchInput& input, const ir::Partition& partition) {
   const ir::Backend* backend = input.rules.find(partition.backend);
@@ -341,6 +344,7 @@ std::optional<FoundPlacement> find_fitting(const SearchInput& asked, const place
   using Clock = std::chrono::steady_clock;
   constexpr int kAttempts = 7;  // with less and less memory
   constexpr int kLessons = 8;
+  constexpr double kPartOfTime = 0.25;  // that a search after the first one has
   const Clock::time_point start = Clock::now();
   SearchInput input = asked;
   LearnedConstants learned(input.graph, input.priced != nullptr ? *input.priced : input.built);
@@ -349,14 +353,20 @@ std::optional<FoundPlacement> find_fitting(const SearchInput& asked, const place
       return excess_of_plan(asked, solution, learned.more(solution.chosen));
     };
   }
+  const place::SearchOptions options = input.options;
   std::optional<FoundPlacement> plan;
   std::optional<Cost> bound;  // of the first search: later ones count more, or have too little memory
   for (int lowered = 0, lessons = 0; lowered < kAttempts;) {
+    const double part = bound ? kPartOfTime : 1;
+    input.options = options.with_part_of_time(part);
     const place::BuiltProblem& built = learned.built();
     *fits_at_once = !bound;
     std::optional<place::Solution> solution = solve(input, built, strategy, why);
     if (!solution) return plan;  // building it says what is missing
-    if (input.objective->is_concurrent()) solution->bound = improve(input, built, strategy, &*solution);
+    if (input.objective->is_concurrent()) {
+      input.options = options.with_part_of_time(part);
+      solution->bound = improve(input, built, strategy, &*solution);
+    }
     if (bound) {
       solution->bound = *bound;
       solution->optimal = place::is_exact(strategy) && solution->cost == *bound;
@@ -384,6 +394,8 @@ enum class Baselines { Quick, All };
 /// better, as is any plan that fits where this one does not.
 void take_better_baseline(const SearchInput& input, Baselines baselines, FoundPlacement* plan) {
   using Kind = place::Strategy::Kind;
+  SearchInput quick = input;
+  quick.options = input.options.with_part_of_time(kPartOfSimplerPlans);
   std::vector<place::Strategy> simpler = {{Kind::Greedy, {}}, {Kind::Eager, {}}};
   if (baselines == Baselines::All) {
     simpler.push_back({Kind::Single, {"host"}});
@@ -392,7 +404,7 @@ void take_better_baseline(const SearchInput& input, Baselines baselines, FoundPl
   for (const place::Strategy& strategy : simpler) {
     std::string why;
     bool fits_at_once = false;
-    std::optional<FoundPlacement> other = find_fitting(input, strategy, &why, &fits_at_once);
+    std::optional<FoundPlacement> other = find_fitting(quick, strategy, &why, &fits_at_once);
     if (!other || !other->exceeded.empty()) continue;
     if (plan->exceeded.empty() && other->predicted >= plan->predicted) continue;
     other->bound = other->solution.bound = plan->bound;
@@ -432,9 +444,11 @@ std::optional<FoundPlacement> find_placement(const SearchInput& input, const pla
 std::vector<std::pair<std::string, Cost>> simpler_plans(const SearchInput& input) {
   using Kind = place::Strategy::Kind;
   std::vector<std::pair<std::string, Cost>> plans;
+  SearchInput quick = input;
+  quick.options = input.options.with_part_of_time(kPartOfSimplerPlans);
   auto add = [&](const std::string& label, const place::Strategy& strategy) {
     std::string why;
-    std::optional<FoundPlacement> plan = find_placement(input, strategy, &why);
+    std::optional<FoundPlacement> plan = find_placement(quick, strategy, &why);
     if (!plan) return;
     const bool has_bounds = std::any_of(plan->chosen.begin(), plan->chosen.end(),
                                         [&](place::CandidateId c) { return input.built.origin(c).unmeasured; });

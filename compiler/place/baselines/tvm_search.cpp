@@ -18,6 +18,7 @@
 #include "compiler/place/problem/quotient.h"
 #include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
+#include "compiler/support/size_text.h"
 
 namespace collage::place {
 namespace {
@@ -250,7 +251,8 @@ std::optional<std::string> why_no_plan(const StrategyInput& input, Solution* sol
   if (!input.options.excess) return std::nullopt;
   const std::map<std::string, int64_t> excess = input.options.excess(*solution);
   if (excess.empty()) return std::nullopt;
-  return fmt::format("it needs {} bytes more than `{}` has", excess.begin()->second, excess.begin()->first);
+  const auto& [instance, bytes] = *excess.begin();
+  return fmt::format("it needs {} more than `{}` has", support::size_text(static_cast<size_t>(bytes)), instance);
 }
 
 /// What can be kept of a choice that is no plan for this `reason`: its largest partitions first, and the best plan with these.

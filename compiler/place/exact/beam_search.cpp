@@ -21,14 +21,20 @@ double SearchBudget::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
+bool SearchBudget::is_out_of_time(uint64_t patience) const {
+  if (!options_.max_seconds) return false;
+  const double more = static_cast<double>(patience - 1) * *options_.max_seconds;
+  if (seconds() >= *options_.max_seconds + more) return true;
+  return options_.deadline &&
+         std::chrono::steady_clock::now() - *options_.deadline >= std::chrono::duration<double>(more);
+}
+
 bool SearchBudget::is_spent() const {
-  return states_ >= options_.max_states || options_.is_stopped() ||
-         (options_.max_seconds && seconds() >= *options_.max_seconds);
+  return states_ >= options_.max_states || options_.is_stopped() || is_out_of_time(1);
 }
 
 bool SearchBudget::is_out_of_patience() const {
-  return states_ / kPatience >= options_.max_states || options_.is_stopped() ||
-         (options_.max_seconds && seconds() >= static_cast<double>(kPatience) * *options_.max_seconds);
+  return states_ / kPatience >= options_.max_states || options_.is_stopped() || is_out_of_time(kPatience);
 }
 
 size_t BeamSearch::KeyHash::operator()(const std::vector<int64_t>& key) const noexcept {

@@ -33,6 +33,9 @@ class SearchBudget {
   bool is_out_of_patience() const;
 
  private:
+  /// `patience` times the seconds are over.
+  bool is_out_of_time(uint64_t patience) const;
+
   const SearchOptions& options_;
   std::chrono::steady_clock::time_point start_;
   uint64_t states_ = 0;

@@ -9,12 +9,20 @@ namespace {
 
 /// A candidate with which others may run in another order (held_at_node.h).
 bool may_change_order(const std::vector<NodeId>& nodes, NodeId node, const Sides& sides,
-                      const Table<NodeId, char>& depends) {
+                      const Table<NodeId, char>& depends, const NodeGraph& graph) {
   const auto is_before = [&](NodeId own) { return sides.is_before[own] != 0; };
   if (std::binary_search(nodes.begin(), nodes.end(), node)) {
     const auto end = std::upper_bound(nodes.begin(), nodes.end(), node);
     const size_t from_first = node.slot() - nodes.front().slot() + 1;
-    return from_first != static_cast<size_t>(end - nodes.begin()) || !std::all_of(nodes.begin(), end, is_before);
+    const auto is_ready = [&](NodeId other) {
+      return is_before(other) || std::binary_search(nodes.begin(), nodes.end(), other);
+    };
+    const auto waits = [&](NodeId own) {
+      const std::vector<NodeId>& read = graph.predecessors[own];
+      return !std::all_of(read.begin(), read.end(), is_ready);
+    };
+    return from_first != static_cast<size_t>(end - nodes.begin()) || !std::all_of(nodes.begin(), end, is_before) ||
+           std::any_of(end, nodes.end(), waits);
   }
   if (std::all_of(nodes.begin(), nodes.end(), is_before)) return false;
   if (std::any_of(nodes.begin(), nodes.end(), is_before)) return true;
@@ -39,7 +47,7 @@ HeldAtNode::HeldAtNode(const Problem& problem, const NodeGraph& graph, const Mem
   list_effects(problem, memory, instance, node, position_of, sides);
   const Table<NodeId, char> depends = sides_by_paths(graph, node).is_after;
   for (CandidateId c : problem.candidates.ids()) {
-    if (may_change_order(problem.candidates[c].nodes, node, sides, depends)) effect_on(c).voids = true;
+    if (may_change_order(problem.candidates[c].nodes, node, sides, depends, graph)) effect_on(c).voids = true;
   }
 }
 

@@ -14,11 +14,12 @@
 // What is before and after r is known by paths, whatever is chosen. Of the order in which some solution runs more is known: nodes
 // with smaller ids that run before r, and all others. Other solutions run so, too, unless one of their candidates
 //
-//   - has nodes of both sides; the candidate of r may, if those up to r are all nodes from its first one to r,
+//   - has nodes of both sides; the candidate of r may, if those up to r are all nodes from its first one to r, and the rest
+//     reads nothing that other candidates make after r,
 //   - or is after r, has a smaller id, and does not depend on r: the order of execution could take it first.
 //
-// For these nothing is held, so a sum of this kind counts only once all nodes up to r are chosen. Of the others it is exact. All sums
-// leave out values but for the kMost largest ones.
+// For these nothing is held, so a sum of this kind counts only once all nodes up to r are chosen. Of the others it is exact.
+// Of values that the candidate of r does not hold itself, all sums count the kMost largest at most.
 #pragma once
 
 #include <cstdint>

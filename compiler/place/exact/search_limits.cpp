@@ -82,7 +82,7 @@ void SearchLimits::watch_nodes(InstanceId instance, const std::vector<CandidateI
   const LimitId within = LimitId(whole - limits_.begin());
   for (NodeId node : busiest_nodes(problem_, *graph_, *memory_, instance, chosen, {}, kAtOnce)) {
     limit_node(limits_.add({{}, instance, node, within, limits_[within].capacity, true}));
-    if (watches_.size() == kMostWatches / 2) continue;
+    if (watches_.size() >= kMostWatches / 2) continue;
     watches_.push_back({instance, HeldAtNode(problem_, *graph_, *memory_, instance, node, position_of_)});
   }
 }

@@ -95,7 +95,7 @@ class ChainCutter {
 
   int64_t copies() const { return segment_.copies() + segment_.copies_home(); }
 
-  /// The stage of segment `s` of `count`: as few are left out between two, and between the last one and home, as can be.
+  /// The stage of segment `s` of `count`. Stages without steps are the last ones, or if home is last the first ones.
   StageId stage_of_segment(size_t s, size_t count) const {
     return StageId(chain_.is_home_last ? s + chain_.stages.size() - count : s);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,6 +33,8 @@ struct SearchOptions {
   uint64_t max_states = 50'000;       ///< expanded in all; the first solution may take kPatience times as many
   uint64_t tie_states = 10'000;       ///< past this many, a proven cost is enough
   std::optional<double> max_seconds;  ///< makes results depend on the machine; for users in a hurry
+  /// When the time of all searches for one placement is over, each of which has `max_seconds`; nothing: they have no such time.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
   std::function<void(const SearchProgress&)> on_progress = nullptr;
   /// Once true, the search ends with the best solution so far, as if the budget were spent; null: it is never stopped.
   const std::atomic<bool>* stop = nullptr;
@@ -49,8 +52,20 @@ struct SearchOptions {
   KnownSolutions* known = nullptr;  ///< asked before an exact search, told after it; null: none
 
   bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
+  /// With `part` of the time, from now on.
+  SearchOptions with_part_of_time(double part) const;
 };
 
 inline constexpr uint64_t kPatience = 4;
+
+inline SearchOptions SearchOptions::with_part_of_time(double part) const {
+  SearchOptions options = *this;
+  if (!max_seconds) return options;
+  using Clock = std::chrono::steady_clock;
+  options.max_seconds = *max_seconds * part;
+  options.deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*options.max_seconds));
+  return options;
+}
 
 }  // namespace collage::place

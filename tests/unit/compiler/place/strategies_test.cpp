@@ -337,14 +337,14 @@ TEST_F(TvmChain, WhatMemoryOfThePlanCannotHoldIsGivenUp) {
   const std::string all = "npu{0} npu{1} npu{2} npu{3}";
   SearchOptions options;
   options.excess = [&](const Solution& solution) -> std::map<std::string, int64_t> {
-    if (text(sketch.problem, solution) == all) return {{"npu[0]", 7}};
+    if (text(sketch.problem, solution) == all) return {{"npu[0]", 7 << 10}};
     return {};
   };
   const std::optional<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options);
   ASSERT_TRUE(found.has_value());
   EXPECT_NE(text(sketch.problem, found), all);
   EXPECT_EQ(found->given_up,
-            "TVM's choice is no plan: it needs 7 bytes more than `npu[0]` has; 3 of its 4 partitions kept");
+            "TVM's choice is no plan: it needs 7 KiB more than `npu[0]` has; 3 of its 4 partitions kept");
 }
 
 TEST_F(TvmChain, NothingIsGivenUpOfAPlan) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
@@ -219,7 +220,8 @@ TEST(Counterexamples, NoSolutionIsNoAnswer) {
   EXPECT_FALSE(search_optimal(sketch.problem).has_value()) << "the result cannot come back to the host";
 }
 
-TEST(Counterexamples, ATruncatedSearchStatesABound) {
+/// Forty nodes, each of which the next two read, on the host or a device.
+Sketch ladder() {
   Sketch sketch(40, [] {
     std::vector<Sketch::Edge> edges;
     for (NodeId node : support::first_ids<NodeId>(38)) {
@@ -235,6 +237,11 @@ TEST(Counterexamples, ATruncatedSearchStatesABound) {
     sketch.add({node}, 4 + node.index * 7 % 5);
     sketch.add({node}, 2 + node.index * 5 % 7, npu, device);
   }
+  return sketch;
+}
+
+TEST(Counterexamples, ATruncatedSearchStatesABound) {
+  const Sketch sketch = ladder();
   SearchOptions tight;
   tight.max_states = 45;
   tight.tie_states = 0;
@@ -244,6 +251,18 @@ TEST(Counterexamples, ATruncatedSearchStatesABound) {
   EXPECT_LE(rough->bound, exact.cost);
   EXPECT_GE(rough->cost, exact.cost);
   EXPECT_GT(rough->bound, Cost());
+}
+
+TEST(Counterexamples, WhenTheTimeOfAllSearchesIsOverOneKeepsItsFirstSolution) {
+  const Sketch sketch = ladder();
+  SearchOptions late;
+  late.max_seconds = 1000;
+  late.deadline = std::chrono::steady_clock::now();
+  const std::optional<Solution> first = search_optimal(sketch.problem, late);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_LT(first->states, solved(sketch.problem).states);
+  EXPECT_FALSE(late.with_part_of_time(0.5).deadline == late.deadline);
+  EXPECT_EQ(*late.with_part_of_time(0.5).max_seconds, 500);
 }
 
 }  // namespace

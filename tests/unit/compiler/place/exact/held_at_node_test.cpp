@@ -80,6 +80,31 @@ TEST(HeldAtNode, AValueStaysForReadersThere) {
             (std::vector<int64_t>{0, 0, 3 * 512, 3 * 512}));
 }
 
+/// a -> r -> c and b -> d -> c: {r, c} waits for d, which comes after r where all nodes run alone.
+TEST(HeldAtNode, TheNodeMayWaitForWhatComesAfterItInTheRun) {
+  const NodeId b = 1, r = 2, d = 3;
+  Sketch sketch(5, {{0, r}, {b, d}, {r, 4}, {d, 4}});
+  const OwnerId npu = sketch.add_owner("npu", "npu[0]");
+  sketch.problem.owners[npu].memory = 4096;
+  sketch.result_of(b).bytes = sketch.result_of(r).bytes = 512;
+  sketch.add_singletons(10, npu);
+  const CandidateId both = sketch.add({r, 4}, 10, npu);
+  sketch.problem.candidates[both].kept = {ProblemValueId(r.slot() + 1)};
+  const Problem& problem = sketch.problem;
+  const MemoryLimits memory(problem);
+  const HeldAtNode at(problem, node_graph(problem), memory, kNpu, r, {0, 1, 2, 3, 4}, {0, b});
+  const auto held = [&](const std::vector<CandidateId>& chosen) {
+    HeldBits bits = at.begin();
+    for (CandidateId c : chosen) at.choose(c, bits);
+    at.pass(5, bits);
+    return at.surely(bits, 5);
+  };
+  EXPECT_EQ(held({0, 1, 2, 3, 4}), 1024);
+  // d runs before r, so that the results of b and r are never there together.
+  EXPECT_EQ(memory.peak(kNpu, {0, 1, both, 3}), 512);
+  EXPECT_EQ(held({0, 1, both, 3}), 0);
+}
+
 /// 68 nodes are too many to keep all choices apart.
 TEST(HeldAtNode, TheSearchProvesWhatDependsOnOtherBranches) {
   const Diamonds chain(17, 8, 1300);
