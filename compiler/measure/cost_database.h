@@ -87,6 +87,8 @@ class CostDatabase {
   virtual runtime::Result<std::vector<CostRow>> rows() = 0;
   /// As `store` for each, all or none.
   virtual runtime::Result<Written> write(const std::vector<CostRow>& rows) = 0;
+  /// Writes them if it can; why it cannot is remembered (`take_unkept`).
+  void keep(const std::vector<CostRow>& rows) { note_unkept(write(rows).status()); }
   /// Removes the rows that `is_removed` names, all or none; returns how many there were. No other process changes a row
   /// between the question and the removal. Records of who measured them are removed, too. Texts of
   /// environments stay: other processes know them by their numbers.

@@ -93,7 +93,7 @@ std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string
       const bool all_last =
           times.size() == plans.size() &&
           std::all_of(times.begin(), times.end(), [](const auto& one) { return !one.failed() || one.lasting; });
-      if (options_.database != nullptr && all_last) (void)options_.database->write(rows);
+      if (options_.database != nullptr && all_last) options_.database->keep(rows);
     }
   }
   stats_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
