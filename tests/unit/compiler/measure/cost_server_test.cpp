@@ -210,9 +210,7 @@ TEST_F(Server, OneThatHangsIsWaitedForOnce) {
   EXPECT_FALSE((*first)->find("here", "a"));
   EXPECT_TRUE((*first)->is_lost());
   EXPECT_TRUE((*second)->is_lost()) << "before it is asked";
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_FALSE((*second)->find("here", "a"));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
   EXPECT_EQ((*second)->take_lost(), "the server does not answer");
   EXPECT_EQ((*second)->take_lost(), "") << "once";
   cluster().go_on();
