@@ -274,7 +274,7 @@ class Splitter {
       for (size_t k = 0; k < node.inputs.size(); ++k) {
         const ValueId input = node.inputs[k];
         if (const auto list = slices.lists.find(k); list != slices.lists.end()) {
-          const std::string base = fmt::format("{}.{}", graph_.node_name(id), k == 1 ? "shape" : "ends");
+          const std::string base = fmt::format("{}.numbers{}", graph_.node_name(id), k);
           inputs.push_back(part.graph.add_constant(graph_.unique_name(base), numbers(list->second)));
           continue;
         }

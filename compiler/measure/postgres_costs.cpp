@@ -64,7 +64,7 @@ Result<std::unique_ptr<CostDatabase>> PostgresCosts::open_to_read(const std::str
 }
 
 std::string PostgresCosts::take_lost() {
-  return is_lost() && !std::exchange(is_loss_told_, true) ? *retry_.why_lost() : "";
+  return is_lost() && !std::exchange(is_loss_reported_, true) ? *retry_.why_lost() : "";
 }
 
 Status PostgresCosts::on_server(const std::function<Status()>& body) {

@@ -53,7 +53,7 @@ class PostgresCosts : public CostDatabase {
   bool has_dates_ = true;  ///< false: of version 1, opened to read
   bool only_reads_;        ///< opened to read
   postgres::Retry retry_;
-  bool is_loss_told_ = false;
+  bool is_loss_reported_ = false;
 };
 
 }  // namespace collage::measure

@@ -31,8 +31,7 @@ Problem any_problem(RandomSource& random, uint64_t seed, size_t nodes) {
   switch (seed % 5) {
     case 0: return device_problem(random, nodes);
     case 1: {
-      Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
-      add_memory(random, problem);
+      Problem problem = problem_with_memory(random, seed, nodes);
       return problem;
     }
     case 2: return joining_problem(random, nodes);

@@ -2,8 +2,6 @@
 // See multipliers.h.
 #include "tests/differential/multipliers.h"
 
-#include <algorithm>
-
 #include "compiler/place/exact/bound/relaxation_bound.h"
 #include "compiler/place/exact/bound/stated_multipliers.h"
 
@@ -32,25 +30,6 @@ Proof random_proof(const Problem& problem, RandomSource& random) {
   proof.cases.push_back({{round_of(prepared, bound)}, 0, {}});
   proof.bound = bound.lower();
   return proof;
-}
-
-Solution random_cover(const Problem& problem, RandomSource& random) {
-  Solution solution;
-  Table<NodeId, bool> covered(problem.node_count, false);
-  for (NodeId node : problem.nodes()) {
-    if (covered[node]) continue;
-    std::vector<CandidateId> fitting;
-    for (CandidateId c : problem.candidates.ids()) {
-      const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
-      const bool fits = nodes.front() == node &&
-                        std::none_of(nodes.begin(), nodes.end(), [&](NodeId other) { return covered[other]; });
-      if (fits) fitting.push_back(c);
-    }
-    if (fitting.empty()) return {};
-    solution.chosen.push_back(random.pick(fitting));
-    for (NodeId other : problem.candidates[solution.chosen.back()].nodes) covered[other] = true;
-  }
-  return solution;
 }
 
 }  // namespace collage::place

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proofs of a single case straight from the search's chain bound, and covers without any search.
+// Proofs of a single case straight from the search's chain bound.
 #pragma once
 
 #include "compiler/place/problem/proof.h"
@@ -10,9 +10,5 @@ namespace collage::place {
 /// One round of multipliers drawn at random, with the bound that the chain bound finds for them. It does not exist
 /// where some candidate is out of the bound's reach.
 Proof random_proof(const Problem& problem, RandomSource& random);
-
-/// Candidates that cover every node once, and nothing else: they may form cycles, break limits, or lack conversions. No
-/// candidates if there was no cover along the way that was tried.
-Solution random_cover(const Problem& problem, RandomSource& random);
 
 }  // namespace collage::place

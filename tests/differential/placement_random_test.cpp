@@ -111,8 +111,7 @@ TEST(PlacementRandom, WithinMemoryUpToFourteenNodes) {
   for (uint64_t seed = 0; seed < rounds(500); ++seed) {
     RandomSource random(17'000'000 + seed);
     const size_t nodes = 10 + random.below(5u);
-    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
-    add_memory(random, problem);
+    Problem problem = problem_with_memory(random, seed, nodes);
     check(problem, "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
@@ -159,24 +158,11 @@ TEST(PlacementRandom, EvaluatorAndBruteForceAgreeOnMemory) {
 }
 
 /// A cover that keeps all but memory limits; empty: chance found none.
-std::vector<CandidateId> random_cover(RandomSource& random, Problem problem) {
+std::vector<CandidateId> cover_of(RandomSource& random, Problem problem) {
   for (Owner& owner : problem.owners) owner.memory.reset();
-  Solution cover;
-  Table<NodeId, bool> covered(problem.node_count, false);
-  for (NodeId node : covered.ids()) {
-    if (covered[node]) continue;
-    std::vector<CandidateId> fits;
-    for (CandidateId c : problem.candidates.ids()) {
-      const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
-      if (nodes.front() == node && std::none_of(nodes.begin(), nodes.end(), [&](NodeId n) { return covered[n]; })) {
-        fits.push_back(c);
-      }
-    }
-    if (fits.empty()) return {};
-    cover.chosen.push_back(fits[random.below(fits.size())]);
-    for (NodeId n : problem.candidates[cover.chosen.back()].nodes) covered[n] = true;
-  }
-  return std::holds_alternative<Cost>(evaluate(problem, cover)) ? cover.chosen : std::vector<CandidateId>();
+  Solution cover = random_cover(problem, random);
+  if (cover.chosen.empty() || !std::holds_alternative<Cost>(evaluate(problem, cover))) return {};
+  return std::move(cover.chosen);
 }
 
 TEST(PlacementRandom, ValuesAcrossANodeAreInMemoryTogether) {
@@ -184,9 +170,8 @@ TEST(PlacementRandom, ValuesAcrossANodeAreInMemoryTogether) {
   for (uint64_t seed = 0; seed < rounds(3'000); ++seed) {
     RandomSource random(18'000'000 + seed);
     const size_t nodes = 2 + random.below(10u);
-    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
-    add_memory(random, problem);
-    const std::vector<CandidateId> cover = random_cover(random, problem);
+    Problem problem = problem_with_memory(random, seed, nodes);
+    const std::vector<CandidateId> cover = cover_of(random, problem);
     const MemoryLimits memory(problem);
     const IndexedProblem search(problem);
     SearchLimits limits(problem, search, &memory);
@@ -214,9 +199,8 @@ TEST(PlacementRandom, NoMoreIsHeldAtANodeThanThereIs) {
   for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
     RandomSource random(19'000'000 + seed);
     const size_t nodes = 2 + random.below(10u);
-    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
-    add_memory(random, problem);
-    const std::vector<CandidateId> model = random_cover(random, problem), cover = random_cover(random, problem);
+    Problem problem = problem_with_memory(random, seed, nodes);
+    const std::vector<CandidateId> model = cover_of(random, problem), cover = cover_of(random, problem);
     if (model.empty() || cover.empty()) continue;
     const MemoryLimits memory(problem);
     const IndexedProblem search(problem);
@@ -330,8 +314,7 @@ TEST(PlacementRandom, BoundsHoldWithinMemoryUnderATinyBudget) {
     options.max_states = 1 + random.below(60u);
     options.tie_states = 0;
     const size_t nodes = 4 + random.below(7u);
-    Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
-    add_memory(random, problem);
+    Problem problem = problem_with_memory(random, seed, nodes);
     check(problem, "seed " + std::to_string(seed), options);
     if (HasFatalFailure()) return;
   }

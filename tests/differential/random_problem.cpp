@@ -218,6 +218,31 @@ Problem device_problem(RandomSource& random, size_t node_count) {
   return problem;
 }
 
+Problem problem_with_memory(RandomSource& random, uint64_t seed, size_t node_count) {
+  Problem problem = seed % 2 == 0 ? device_problem(random, node_count) : random_problem(random, node_count);
+  add_memory(random, problem);
+  return problem;
+}
+
+Solution random_cover(const Problem& problem, RandomSource& random) {
+  Solution solution;
+  Table<NodeId, bool> covered(problem.node_count, false);
+  for (NodeId node : problem.nodes()) {
+    if (covered[node]) continue;
+    std::vector<CandidateId> fitting;
+    for (CandidateId c : problem.candidates.ids()) {
+      const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
+      const bool fits = nodes.front() == node &&
+                        std::none_of(nodes.begin(), nodes.end(), [&](NodeId other) { return covered[other]; });
+      if (fits) fitting.push_back(c);
+    }
+    if (fitting.empty()) return {};
+    solution.chosen.push_back(random.pick(fitting));
+    for (NodeId other : problem.candidates[solution.chosen.back()].nodes) covered[other] = true;
+  }
+  return solution;
+}
+
 Problem crossing_problem(RandomSource& random, size_t copies) {
   Problem problem;
   problem.formats = {{"host", "plain"}};

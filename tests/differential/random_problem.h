@@ -44,6 +44,13 @@ void add_memory(RandomSource& random, Problem& problem);
 /// layouts; copies go to the host and back, over peer links or not at all; costs grow with the bytes of the value.
 Problem device_problem(RandomSource& random, size_t node_count);
 
+/// One of these two, in turn with the seed, with little memory.
+Problem problem_with_memory(RandomSource& random, uint64_t seed, size_t node_count);
+
+/// Candidates that cover every node once, and nothing else: they may form cycles, break limits, or lack conversions. No
+/// candidates if there was no cover along the way that was tried.
+Solution random_cover(const Problem& problem, RandomSource& random);
+
 /// Copies of the graph p0->q, p->q, p->s, r->q, r->s side by side or in a row, pairs cheaper than singletons, so that
 /// choices about one pair decide which other pairs close a cycle.
 Problem crossing_problem(RandomSource& random, size_t copies);

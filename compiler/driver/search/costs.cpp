@@ -62,14 +62,17 @@ std::string fallback_of(const CostRequest& request) {
 
 using VerdictRef = std::shared_ptr<measure::postgres::Verdict>;
 
-/// False after an error: `--measure-on` is wrong, or there can be no workers.
-bool check_measure_on(const CostRequest& request, support::Diagnostics& diags) {
+/// Sets which workers `--measure-on` names. False after an error: it is wrong, or there can be no workers.
+bool read_filter(const CostRequest& request, std::optional<measure::fleet::WorkerFilter>* filter,
+                 support::Diagnostics& diags) {
   if (request.measure_on.empty()) return true;
   if (!is_on_server(request))
     return diags.error_at(Code::BadOption, "--measure-on",
                           "workers are asked over a server with costs: `--cost-db postgresql://…` names it");
-  const auto parsed = measure::fleet::WorkerFilter::parse(request.measure_on);
-  return parsed || diags.error_at(Code::BadOption, "--measure-on", "{}", parsed.message());
+  auto parsed = measure::fleet::WorkerFilter::parse(request.measure_on);
+  if (!parsed) return diags.error_at(Code::BadOption, "--measure-on", "{}", parsed.message());
+  *filter = std::move(*parsed);
+  return true;
 }
 
 /// Null where costs are kept nowhere. Without a server `--measure-on` is an error.
@@ -101,9 +104,9 @@ std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request,
 }
 
 /// The workers of the server that has the database, and whose costs are asked for. False after an error.
-bool open_fleet(const Settings& settings, const VerdictRef& verdict, Costs* costs,
-                measure::MeasuredCostsOptions* measuring, support::Diagnostics& diags) {
-  const std::string& filter = settings.costs.measure_on;
+bool open_fleet(const Settings& settings, const std::optional<measure::fleet::WorkerFilter>& filter,
+                const VerdictRef& verdict, Costs* costs, measure::MeasuredCostsOptions* measuring,
+                support::Diagnostics& diags) {
   const std::string address = database_of(settings.costs), name = measure::shown_database(address);
   const bool has_server = dynamic_cast<measure::FallbackCosts*>(costs->database.get()) != nullptr;
   if (!has_server) return true;
@@ -111,18 +114,17 @@ bool open_fleet(const Settings& settings, const VerdictRef& verdict, Costs* cost
   measuring->here = here;
   auto fleet = measure::fleet::Fleet::open({.address = address, .target = here, .verdict = verdict});
   if (!fleet) {
-    if (!filter.empty())
-      return diags.error_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
+    if (filter) return diags.error_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
     diags.warning_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
     return true;
   }
   costs->fleet = std::move(*fleet);
-  if (filter.empty()) return true;
+  if (!filter) return true;
   const auto workers = costs->fleet->workers();
   if (!workers) return diags.error_at(Code::CostDatabase, name, "{}", workers.message());
-  // It has been checked.
-  const auto found = measure::fleet::target_of(*workers, *measure::fleet::WorkerFilter::parse(filter), here.build);
-  if (!found) return diags.error_at(Code::BadOption, "--measure-on", "`{}`: {}", filter, found.message());
+  const auto found = measure::fleet::target_of(*workers, *filter, here.build);
+  if (!found)
+    return diags.error_at(Code::BadOption, "--measure-on", "`{}`: {}", settings.costs.measure_on, found.message());
   costs->fleet->set_target(*found);
   measuring->target = *found;
   return true;
@@ -168,7 +170,8 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
     };
   }
   if (listener.progress) measuring.progress = progress_to(listener);
-  if (!check_measure_on(settings.costs, diags)) return {};
+  std::optional<measure::fleet::WorkerFilter> filter;
+  if (!read_filter(settings.costs, &filter, diags)) return {};
   const auto verdict = std::make_shared<measure::postgres::Verdict>();
   Costs costs;
   costs.database = open_database(settings.costs, verdict, diags);
@@ -179,7 +182,7 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   measuring.lock = measure::machine_lock_name();
   if (const runtime::Status locks = measure::check_machine_locks(); !locks && !measuring.lock.empty())
     diags.warning_at(Code::CostDatabase, "costs", "other programs may measure at the same time: {}", locks.message());
-  if (!open_fleet(settings, verdict, &costs, &measuring, diags)) return {};
+  if (!open_fleet(settings, filter, verdict, &costs, &measuring, diags)) return {};
   measuring.fleet = costs.fleet.get();
   costs.source = std::make_unique<measure::MeasuredCosts>(std::move(measuring), active);
   return costs;

@@ -79,7 +79,7 @@ class Fleet {
   runtime::Status explain(int64_t id, const std::string& need, bool measures_here);
   /// Makes tables that somebody dropped.
   runtime::Status make_tables();
-  /// Says that the queue cannot be used, unless who has the database says why.
+  /// Warns that the queue cannot be used, unless the database of costs has a warning of its own for that.
   void warn_of_queue(const std::string& why, bool measures_here);
   /// Whether the server can be asked.
   bool is_there() const { return !connection_->is_lost() && !options_.verdict->why_lost(); }

@@ -95,6 +95,11 @@ class OptimalSearch {
  private:
   using InstanceId = SearchLimits::InstanceId;
   using Bytes = Table<InstanceId, int64_t>;
+  /// A solution that does not fit.
+  struct Refused {
+    std::vector<CandidateId> candidates;
+    Bytes excess;
+  };
 
   CandidateId source(MoveId move) const { return stage_->search.moves[move].source; }
 
@@ -175,8 +180,7 @@ class OptimalSearch {
     rules.accepts = [this](const std::vector<CandidateId>& candidates, const std::vector<RegionId>& region) {
       Bytes more = excess(candidates, region);
       const bool fits = more.empty();
-      if (!fits) refused_.push_back(candidates);
-      if (!fits && least_excess_.empty()) least_excess_ = std::move(more);
+      if (!fits) refused_.push_back({candidates, std::move(more)});
       return fits;
     };
     return rules;
@@ -192,7 +196,6 @@ class OptimalSearch {
 
   /// False: other limits are active now.
   bool run(BeamSearch& layers, size_t width) {
-    least_excess_ = {};
     refused_.clear();
     const Cost unseen = layers.run(width, best_);
     if (best_.exists() && activate_limits()) return false;
@@ -205,7 +208,7 @@ class OptimalSearch {
       is_closed_ = is_stuck_ = false;
       return false;
     }
-    refused_excess_ = least_excess_;
+    too_large_ = least_excess();
     search_smaller(width);
     return !best_.exists() || !activate_limits();
   }
@@ -213,10 +216,10 @@ class OptimalSearch {
   /// Where what was refused holds too much at nodes that were not watched: now they are. Else false.
   bool watch_refused() {
     bool is_new = false;
-    for (const std::vector<CandidateId>& candidates : refused_) {
+    for (const Refused& one : refused_) {
       for (InstanceId i : memory_->instances().ids()) {
-        if (memory_->peak(i, candidates) <= memory_->instances()[i].bytes) continue;
-        is_new = limits_.watch_excess(i, candidates) || is_new;
+        if (memory_->peak(i, one.candidates) <= memory_->instances()[i].bytes) continue;
+        is_new = limits_.watch_excess(i, one.candidates) || is_new;
       }
     }
     return is_new;
@@ -230,7 +233,6 @@ class OptimalSearch {
     for (size_t width = 4 * kTuningWidth; is_stuck_ && width <= kMaxWidth && idle < kMaxIdle; width *= 4) {
       if (bound_ >= best_.cost || is_hopeless() || budget_.is_spent()) return;
       const Cost before = best_.cost;
-      least_excess_ = refused_excess_;
       search_smaller(width);
       // Its solution may break limits that were not active.
       if (best_.exists() && activate_limits()) widen(false);
@@ -238,15 +240,20 @@ class OptimalSearch {
     }
   }
 
-  /// Solutions that count on less memory, until one is accepted.
+  /// Of the best solution that was refused in a round; empty: none was.
+  Bytes least_excess() const { return refused_.empty() ? Bytes() : refused_.front().excess; }
+
+  /// Solutions that count on less memory, by `too_large_` at first, until one is accepted.
   void search_smaller(size_t width) {
     constexpr int kAttempts = 5;
     Bytes room;
     for (const MemoryLimits::Instance& instance : memory_->instances()) room.push_back(instance.bytes);
-    for (int attempt = 0; attempt < kAttempts && !least_excess_.empty() && !budget_.is_spent(); ++attempt) {
-      for (InstanceId i : room.ids()) room[i] -= least_excess_[i];
-      least_excess_ = {};
+    Bytes excess = too_large_;
+    for (int attempt = 0; attempt < kAttempts && !excess.empty() && !budget_.is_spent(); ++attempt) {
+      for (InstanceId i : room.ids()) room[i] -= excess[i];
+      refused_.clear();
       BeamSearch(stage_->search, stage_->chain, budget_, rules(false, room)).run(width, best_);
+      excess = least_excess();
     }
   }
 
@@ -435,9 +442,8 @@ class OptimalSearch {
   FoundMultipliers multipliers_;  ///< of stages before, where they are to be kept
   Incumbent best_;
   Cost bound_;
-  Bytes least_excess_;                             ///< of the first solution that was refused in a round
-  Bytes refused_excess_;                           ///< the same, of the last round that refused some
-  std::vector<std::vector<CandidateId>> refused_;  ///< in a round
+  std::vector<Refused> refused_;  ///< in a round, the best one first
+  Bytes too_large_;               ///< `least_excess` of the last round that refused some with all memory
   bool is_closed_ = false;
   bool is_stuck_ = false;
   bool is_complete_ = true;

@@ -149,7 +149,7 @@ class PackageRun {
     return good;
   }
 
-  /// What all ranks do together after the runs. Where those of the first rank were not `good`, nothing is said of them.
+  /// What all ranks do together after the runs. There are reports only if those of the first rank were `good`.
   bool finish_over_hosts(const runtime::ClusterProgram& program, bool good) {
     const bool reports_all = good && program.transport().rank() == 0;
     if (options_.bench > 0) {
