@@ -18,9 +18,10 @@ mark_as_advanced(COLLAGE_SHARED_OPTIONS)
 if(COLLAGE_SHARED)
   target_compile_options(collage_options INTERFACE ${COLLAGE_SHARED_OPTIONS})
 endif()
+# Clang's check of function types reads the bytes before a function: generated code has none there.
+set(COLLAGE_SANITIZERS -fno-sanitize-recover=undefined $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function> -fno-omit-frame-pointer)
 if(COLLAGE_SANITIZE)
-  target_compile_options(collage_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
-                                                   -fno-omit-frame-pointer)
+  target_compile_options(collage_options INTERFACE -fsanitize=address,undefined ${COLLAGE_SANITIZERS})
   target_link_options(collage_options INTERFACE -fsanitize=address,undefined)
 endif()
 if(COLLAGE_SANITIZE_THREADS)
@@ -28,8 +29,7 @@ if(COLLAGE_SANITIZE_THREADS)
   target_link_options(collage_options INTERFACE -fsanitize=thread)
 endif()
 if(COLLAGE_FUZZ)
-  target_compile_options(collage_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-                                                   -fno-omit-frame-pointer)
+  target_compile_options(collage_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined ${COLLAGE_SANITIZERS})
   target_link_options(collage_options INTERFACE -fsanitize=address,undefined)
 endif()
 

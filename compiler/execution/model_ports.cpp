@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/support/visible.h"
+
 namespace collage::execution {
 
 std::string to_string(const TensorKind& kind) {
@@ -23,6 +25,10 @@ ModelPorts ports_of(const runtime::Plan& plan) {
   for (const runtime::PlanPort& port : plan.outputs) ports.outputs.push_back(port_of(port));
   add_aliases(ports);
   return ports;
+}
+
+bool is_called(const Port& port, const std::string& name) {
+  return port.name == name || (!port.alias.empty() && port.alias == name) || port.name == support::visible(name);
 }
 
 // Output `x.1`, input `x`, no output `x`  =>  the output is also called `x`

@@ -16,6 +16,7 @@
 #include "compiler/import/upgrade.h"
 #include "compiler/ir/evaluate.h"
 #include "compiler/ir/op_def.h"
+#include "compiler/support/check.h"
 
 namespace collage::import {
 
@@ -255,47 +256,52 @@ void OnnxImporter::add_node(const onnx::NodeProto& node) {
   // Nobody can read what has no name.
   if (std::all_of(node.output().begin(), node.output().end(), [](const std::string& name) { return name.empty(); }))
     return;
-  // Assumed until the node exists.
-  for (const std::string& output : node.output()) failed_.insert(output);
+  unfinished_.insert(node.output().begin(), node.output().end());
+  const bool is_there = make_node(node, place);
+  for (const std::string& output : node.output()) {
+    unfinished_.erase(output);
+    if (is_there) {
+      failed_.erase(output);
+    } else {
+      failed_.insert(output);
+    }
+  }
+}
+
+bool OnnxImporter::make_node(const onnx::NodeProto& node, const std::string& place) {
   PendingNode pending{node.op_type(), {}, {}, {node.output().begin(), node.output().end()}, place, node.name()};
   for (const std::string& input : node.input()) {
-    if (failed_.contains(input) && !input.empty()) return;
+    if (failed_.contains(input) && !input.empty()) return false;
     if (sequences_.contains(input)) {
       pending.inputs.push_back({});
       continue;
     }
     ValueId value = input.empty() ? ValueId() : find_operand(input);
+    if (!value.is_valid() && unfinished_.contains(input) && !input.empty()) {
+      return diags_.error_at(Code::UndefinedValue, place, "reads `{}`, which it makes itself or the node around it", input);
+    }
     if (!input.empty() && !value.is_valid()) {
       const NameSet taken = collect_names(proto_).taken;
       std::vector<std::string> known(taken.begin(), taken.end());
       diags_.error_at(Code::UndefinedValue, place, "reads `{}`, which nothing defines", input)
           .did_you_mean(support::closest(input, known));
-      return;
+      return false;
     }
     pending.inputs.push_back(value);
   }
   bool is_standard = domain_of(node.domain()).empty();
-  bool is_there = false;
   // A function of the file defines any operator but those that are known here by their name in the standard.
   const onnx::FunctionProto* function = functions_.find(node);
   bool is_known = is_standard &&
                   (ir::find_op(node.op_type()) != nullptr || find_composition("", node.op_type(), opset_) != nullptr);
-  if (is_standard && node.op_type() == "Constant") {
-    is_there = add_constant_node(node, place);
-  } else if (is_standard && node.op_type() == "If") {
-    is_there = add_branch(node, place);
-  } else if (function == nullptr && is_loop(node)) {
-    is_there = add_turns(node, std::move(pending));
-  } else if (function == nullptr && domain_of(node.domain()) == "ai.onnx.preview" &&
-             node.op_type() == "FlexAttention") {
-    is_there = add_flex_attention(node, std::move(pending));
-  } else if (function != nullptr && !is_known) {
-    is_there = add_call(node, *function, place);
-  } else {
-    is_there = add_operator(node, std::move(pending));
+  if (is_standard && node.op_type() == "Constant") return add_constant_node(node, place);
+  if (is_standard && node.op_type() == "If") return add_branch(node, place);
+  if (function == nullptr && is_loop(node)) return add_turns(node, std::move(pending));
+  if (function == nullptr && domain_of(node.domain()) == "ai.onnx.preview" && node.op_type() == "FlexAttention") {
+    return add_flex_attention(node, std::move(pending));
   }
-  if (!is_there) return;
-  for (const std::string& output : node.output()) failed_.erase(output);
+  if (function != nullptr && !is_known) return add_call(node, *function, place);
+  return add_operator(node, std::move(pending));
 }
 
 bool OnnxImporter::add_call(const onnx::NodeProto& node, const onnx::FunctionProto& function,
@@ -438,6 +444,8 @@ std::optional<ir::Graph> OnnxImporter::run() {
   }
   mark_outputs();
   if (diags_.error_count() > errors_before) return std::nullopt;
+  COLLAGE_CHECK(graph_.outputs().size() == static_cast<size_t>(proto_.output_size()),
+                "an output is missing, and no error says why");
   return std::move(graph_);
 }
 

@@ -48,6 +48,8 @@ class OnnxImporter {
   /// The value of this name; in a stage also one that is known from outside of it.
   ir::ValueId find_operand(const std::string& name);
   void add_node(const onnx::NodeProto& node);
+  /// Adds the node. False, after an error here or in what it reads, if its results do not exist.
+  bool make_node(const onnx::NodeProto& node, const std::string& place);
   /// In a stage: adds the node, or puts it off. False after an error.
   bool add_or_put_off(int index, ImportedStage* stage);
   enum class Attempt { Added, NeedsValues, Failed };
@@ -135,6 +137,7 @@ class OnnxImporter {
   std::optional<int64_t> left_to_unroll_;          ///< nodes that turns of the outermost loop may still become
   int opset_ = 0;                                  ///< of the nodes that are added now
   NameSet failed_;                                 ///< values that do not exist because of an error
+  NameSet unfinished_;                             ///< results of the nodes that are added now
   const StageRequest* request_ = nullptr;          ///< of a later stage
   bool is_in_stages_ = false;                      ///< what follows a node may be run on the host
   NameSet put_off_;                                ///< in a stage: values of nodes that are not in it

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/stage.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "compiler/import/functions.h"
 #include "compiler/import/proto.h"
@@ -25,6 +28,14 @@ bool runs_on_host(const onnx::NodeProto& node) {
 
 bool runs_on_host(const OnnxFile& file, int index) {
   return runs_on_host(file.graph()->node(index));
+}
+
+std::string decided_by_run(const NodeView& node) {
+  const std::string_view op = node.domain.empty() ? std::string_view(node.op) : "";
+  std::string_view what = "the shapes of its results";
+  if (op == "If") what = "which branch it takes";
+  if (op == "Loop") what = "what its turns are";
+  return fmt::format("values of a run decide {}", what);
 }
 
 bool has_body(const onnx::NodeProto& node) {

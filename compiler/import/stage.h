@@ -58,6 +58,8 @@ std::optional<std::vector<int>> order_of_nodes(const OnnxFile& file, GraphRef gr
 /// Whether no graph has this operator: loops, sequences, optional values. Loops of few turns become nodes all the same.
 bool runs_on_host(const onnx::NodeProto& node);
 bool runs_on_host(const OnnxFile& file, int index);  ///< a node of the file's graph
+/// What only a run says of a node that ends a stage, for messages: `values of a run decide which branch it takes`.
+std::string decided_by_run(const NodeView& node);
 /// Whether a graph lies in one of its attributes.
 bool has_body(const onnx::NodeProto& node);
 

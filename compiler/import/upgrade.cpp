@@ -21,6 +21,22 @@ using ir::ValueId;
 using runtime::Ints;
 using support::Code;
 
+// A list of N numbers is N images of one channel.
+// BatchNormalization(x)  =>  Squeeze(BatchNormalization(Unsqueeze(x, [1])), [1])
+bool batch_norm_of_list(PendingNode& node, Emitter& emitter) {
+  const ValueId axes = emitter.add_ints(name_for(node, "axes"), {1});
+  const ValueId columns = emitter.emit_before(node, "Unsqueeze", {node.inputs[0], axes}, {}, name_for(node, "columns"));
+  if (!columns.is_valid()) return false;
+  std::vector<ValueId> operands = node.inputs;
+  operands[0] = columns;
+  const ValueId rows = emitter.emit_before(node, node.op, std::move(operands), node.attrs, name_for(node, "rows"));
+  if (!rows.is_valid()) return false;
+  node.op = "Squeeze";
+  node.inputs = {rows, axes};
+  node.attrs = {};
+  return true;
+}
+
 bool batch_norm(PendingNode& node, Emitter& emitter) {
   if (node.attrs.get_int("spatial", 1) == 0) {
     return unsupported(node, emitter, "BatchNormalization with spatial = 0 is not supported");
@@ -29,6 +45,7 @@ bool batch_norm(PendingNode& node, Emitter& emitter) {
     return unsupported(node, emitter, "BatchNormalization in training mode is not supported");
   }
   for (std::string_view attr : {"spatial", "is_test", "training_mode", "momentum"}) node.attrs.erase(attr);
+  if (has_input(node, 0) && emitter.type(node.inputs[0]).shape.size() == 1) return batch_norm_of_list(node, emitter);
   return true;
 }
 
@@ -45,7 +62,9 @@ bool dropout(PendingNode& node, Emitter& emitter, bool has_bool_mask) {
     const ir::Tensor* mode = emitter.constant(node.inputs[2]);
     bool is_training = mode == nullptr || mode->count() != 1 || runtime::element_as_double(mode->view(), 0) != 0;
     if (is_training && !drops_nothing(node, emitter)) {
-      return unsupported(node, emitter, "Dropout in training mode is not supported");
+      return unsupported(node, emitter,
+                         mode == nullptr ? "Dropout needs a constant `training_mode`: training is not supported"
+                                         : "Dropout in training mode is not supported");
     }
   }
   if (!keep_first_result(node, emitter) && !has_bool_mask) {

@@ -22,6 +22,9 @@ Result<std::vector<Tensor>> evaluate_nodes(const Graph& graph, const std::vector
       } else {
         const Tensor& own = tensors[input.slot()];
         operands.push_back(own.is_empty_handle() ? read(input) : own);
+        if (operands.back().is_empty_handle()) {
+          return runtime::Status::error("`%" + graph.value(input).name + "` has no value yet");
+        }
       }
     }
     std::vector<std::optional<TensorType>> types;

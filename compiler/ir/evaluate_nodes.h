@@ -11,7 +11,8 @@
 namespace collage::ir {
 
 /// Evaluates these nodes (ascending). `read` returns what they read and none of them makes, constants included; `made`
-/// is called for each result and may change it. Returns the results by value slot, others are empty.
+/// is called for each result and may change it. Returns the results by value slot, others are empty. Fails where `read`
+/// returns an empty handle, and as `evaluate_node` does.
 runtime::Result<std::vector<Tensor>> evaluate_nodes(const Graph& graph, const std::vector<NodeId>& nodes,
                                                     const std::function<Tensor(ValueId)>& read,
                                                     const std::function<void(ValueId, Tensor&)>& made = {});

@@ -64,7 +64,7 @@ void MemoryAssigner::overlap_steps() {
     if (plan.buffers[i].is_constant) continue;
     plan.buffers[i].offset = plan.buffers[static_cast<size_t>(places[i].root)].offset + places[i].offset;
   }
-  std::vector<size_t> place = order_steps(plan);
+  std::vector<size_t> place = order_steps(plan, built_.results);
   for (PartitionResults& results : built_.results) results.last_step = place[results.last_step];
 }
 

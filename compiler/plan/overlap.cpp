@@ -49,11 +49,29 @@ std::vector<int> last_beside(const std::vector<Task>& tasks) {
   return result;
 }
 
+/// Buffers by step, with the results of each partition at its last step. A result that lies in the bytes of an operand
+/// is made without touching it, and its readers must still come after its partition:
+///
+///     p: u = Reshape(x), no copy    q: reads u    =>    p touches u
+std::vector<std::vector<runtime::BufferId>> touched_or_made(const runtime::Plan& plan,
+                                                            const std::vector<PartitionResults>& results) {
+  std::vector<std::vector<runtime::BufferId>> touched = runtime::touched_buffers(plan);
+  for (const PartitionResults& made : results) {
+    std::vector<runtime::BufferId>& ids = touched[made.last_step];
+    for (const auto& [value, buffer] : made.values) {
+      const auto at = std::lower_bound(ids.begin(), ids.end(), buffer);
+      const bool is_there = at != ids.end() && *at == buffer;
+      if (!is_there && !plan.buffers[static_cast<size_t>(buffer)].is_constant) ids.insert(at, buffer);
+    }
+  }
+  return touched;
+}
+
 }  // namespace
 
-std::vector<size_t> order_steps(runtime::Plan& plan) {
+std::vector<size_t> order_steps(runtime::Plan& plan, const std::vector<PartitionResults>& results) {
   runtime::Machine machine = runtime::machine_of(plan.devices);
-  const std::vector<int> order = runtime::good_order(runtime::tasks_of(plan, machine));
+  const std::vector<int> order = runtime::good_order(runtime::tasks_of(plan, machine, touched_or_made(plan, results)));
   std::vector<size_t> place(order.size());
   std::vector<runtime::Step> steps;
   for (int step : order) {

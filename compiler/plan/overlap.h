@@ -4,14 +4,16 @@
 
 #include <vector>
 
+#include "compiler/plan/build_plan.h"
 #include "compiler/plan/liveness.h"
 #include "runtime/plan/plan.h"
 
 namespace collage::plan {
 
-/// Sorts the steps into a good order (core/schedule.h). Expects buffers that share no bytes but those that they must.
-/// Returns the new index of each step.
-std::vector<size_t> order_steps(runtime::Plan& plan);
+/// Sorts the steps into a good order (core/schedule.h), in which a partition's results are there before the steps that
+/// read them, views too. Expects buffers that share no bytes but those that they must. Returns the new index of each
+/// step.
+std::vector<size_t> order_steps(runtime::Plan& plan, const std::vector<PartitionResults>& results);
 
 /// As `live_ranges`, for steps that overlap. A step that starts while another may still be running counts as one that
 /// runs with it: a buffer lives until all steps that follow are sure to start after its last user has finished.

@@ -37,14 +37,14 @@
     "GatherElements" "GatherND" "Gelu" "Gemm" "GlobalAveragePool" "GlobalLpPool" "GlobalMaxPool" "Greater" "GreaterOrEqual"
     "GridSample" "GroupNormalization" "HammingWindow" "HannWindow" "HardSigmoid" "HardSwish" "Hardmax" "Identity"
     "InstanceNormalization" "IsInf" "IsNaN" "LRN" "LSTM" "LayerNormalization" "LeakyRelu" "Less" "LessOrEqual" "Log" "LogSoftmax"
-    "LpNormalization" "LpPool" "MatMul" "MatMulInteger" "Max" "MaxPool" "MaxUnpool" "Mean" "MeanVarianceNormalization"
-    "MelWeightMatrix" "Min" "Mish" "Mod" "Mul" "Multinomial" "Neg" "NegativeLogLikelihoodLoss" "NonMaxSuppression" "NonZero" "Not"
-    "OneHot" "Or" "PRelu" "Pad" "Pow" "QLinearConv" "QLinearMatMul" "QuantizeLinear" "RNN" "RandomNormalLike" "RandomUniformLike"
-    "Range" "Reciprocal" "ReduceL1" "ReduceL2" "ReduceLogSum" "ReduceLogSumExp" "ReduceMax" "ReduceMean" "ReduceMin" "ReduceProd"
-    "ReduceSum" "ReduceSumSquare" "Relu" "Reshape" "Resize" "ReverseSequence" "RoiAlign" "Round" "STFT" "ScatterElements"
-    "ScatterND" "Selu" "Shape" "Shrink" "Sigmoid" "Sign" "Sin" "Sinh" "Size" "Slice" "Softmax" "SoftmaxCrossEntropyLoss"
-    "Softplus" "Softsign" "SpaceToDepth" "Split" "Sqrt" "Squeeze" "Sub" "Sum" "Tan" "Tanh" "TensorScatter" "TfIdfVectorizer"
-    "ThresholdedRelu" "Tile" "TopK" "Transpose" "Trilu" "Unique" "Unsqueeze" "Where" "Xor"))
+    "LpNormalization" "LpPool" "MatMul" "MatMulInteger" "Max" "MaxPool" "MaxRoiPool" "MaxUnpool" "Mean"
+    "MeanVarianceNormalization" "MelWeightMatrix" "Min" "Mish" "Mod" "Mul" "Multinomial" "Neg" "NegativeLogLikelihoodLoss"
+    "NonMaxSuppression" "NonZero" "Not" "OneHot" "Or" "PRelu" "Pad" "Pow" "QLinearConv" "QLinearMatMul" "QuantizeLinear" "RNN"
+    "RandomNormalLike" "RandomUniformLike" "Range" "Reciprocal" "ReduceL1" "ReduceL2" "ReduceLogSum" "ReduceLogSumExp" "ReduceMax"
+    "ReduceMean" "ReduceMin" "ReduceProd" "ReduceSum" "ReduceSumSquare" "Relu" "Reshape" "Resize" "ReverseSequence" "RoiAlign"
+    "Round" "STFT" "ScatterElements" "ScatterND" "Selu" "Shape" "Shrink" "Sigmoid" "Sign" "Sin" "Sinh" "Size" "Slice" "Softmax"
+    "SoftmaxCrossEntropyLoss" "Softplus" "Softsign" "SpaceToDepth" "Split" "Sqrt" "Squeeze" "Sub" "Sum" "Tan" "Tanh"
+    "TensorScatter" "TfIdfVectorizer" "ThresholdedRelu" "Tile" "TopK" "Transpose" "Trilu" "Unique" "Unsqueeze" "Where" "Xor"))
 (defconst collage-rules-functions
   '("abs" "all" "any" "at" "broadcasts" "bytes" "ceil" "count" "dim" "double_buffered" "dtype" "elems" "fed_by" "floor" "is_const"
     "is_input" "is_output" "len" "log2" "max" "max_per" "min" "min_per" "op" "pow" "present" "product" "rank" "reaches" "read_by"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of detectors, on boxes: RoiAlign, NonMaxSuppression.
+// Operators of detectors, on boxes: RoiAlign, MaxRoiPool, NonMaxSuppression.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -148,6 +148,58 @@ class RoiAligner {
   std::vector<Sample<T>> samples_;
 };
 
+/// A region along one dimension: its pixels start .. end - 1, in whole numbers, divided into bins that may overlap by
+/// one pixel:
+///
+///     bin b = floor(b * extent / bins) .. ceil((b + 1) * extent / bins), then cut to the picture
+template <typename T>
+struct PixelBins {
+  int64_t start;
+  T size;  ///< of one bin
+
+  PixelBins(T from, T to, T scale, int64_t bins) : start(saturate_to<int32_t>(std::round(from * scale))) {
+    const int64_t end = int64_t{saturate_to<int32_t>(std::round(to * scale))} + 1;
+    size = static_cast<T>(std::max<int64_t>(end - start, 1)) / static_cast<T>(bins);
+  }
+
+  std::pair<int64_t, int64_t> pixels(int64_t bin, int64_t extent) const {
+    const auto at = [&](T place) { return std::clamp<int64_t>(start + static_cast<int64_t>(place), 0, extent); };
+    return {at(std::floor(static_cast<T>(bin) * size)), at(std::ceil(static_cast<T>(bin + 1) * size))};
+  }
+};
+
+/// The greatest pixel of each bin, NaN if one is; 0 where a bin lies outside of its picture.
+template <typename T>
+Status max_roi_pool(const KernelArgs& args) {
+  const Shape& x_shape = args.inputs[0].shape;
+  const Shape& y_shape = args.outputs[0].shape;
+  const auto scale = static_cast<T>(args.attrs.get_float("spatial_scale", 1.0));
+  const int64_t channels = x_shape[1], height = x_shape[2], width = x_shape[3];
+  T* y = args.outputs[0].as<T>().data();
+  for (int64_t roi = 0; roi < y_shape[0]; ++roi) {
+    const T* region = args.inputs[1].as<T>().data() + roi * 5;
+    if (!(region[0] > T(-1) && region[0] < static_cast<T>(x_shape[0]))) {
+      return Status::error("picture " + std::to_string(region[0]) + " of " + std::to_string(x_shape[0]));
+    }
+    const T* planes = args.inputs[0].as<T>().data() + static_cast<int64_t>(region[0]) * channels * height * width;
+    const PixelBins<T> across(region[1], region[3], scale, y_shape[3]);
+    const PixelBins<T> down(region[2], region[4], scale, y_shape[2]);
+    for (int64_t c = 0; c < channels; ++c) {
+      const T* plane = planes + c * height * width;
+      for (int64_t bin = 0; bin < y_shape[2] * y_shape[3]; ++bin) {
+        const auto [top, bottom] = down.pixels(bin / y_shape[3], height);
+        const auto [left, right] = across.pixels(bin % y_shape[3], width);
+        T best = bottom > top && right > left ? -std::numeric_limits<T>::infinity() : T(0);
+        for (int64_t row = top; row < bottom; ++row) {
+          for (int64_t column = left; column < right; ++column) best = maximum(best, plane[row * width + column]);
+        }
+        *y++ = best;
+      }
+    }
+  }
+  return Status::ok();
+}
+
 /// A box as intervals.
 struct Box {
   double left, right, top, bottom;
@@ -230,6 +282,10 @@ bool is_given(std::span<const TensorView> inputs, size_t i) {
 
 Status kernel_RoiAlign(const KernelArgs& args) {
   return with_float(args.inputs[0].dtype, [&]<typename T>(Type<T>) { return RoiAligner<T>(args).run(); });
+}
+
+Status kernel_MaxRoiPool(const KernelArgs& args) {
+  return with_float(args.inputs[0].dtype, [&]<typename T>(Type<T>) { return max_roi_pool<T>(args); });
 }
 
 Result<std::vector<Tensor>> results_of_NonMaxSuppression(std::span<const TensorView> inputs, const AttrMap& attrs) {

@@ -2,9 +2,11 @@
 #include "runtime/plan/plan_schedule.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 
 #include "runtime/core/host_space.h"
 
@@ -18,43 +20,69 @@ size_t bytes_of(const Buffer& buffer) {
 /// Buffers that a step touches, resident constants left out.
 class Toucher {
  public:
-  explicit Toucher(const Plan& plan) : plan_(plan) {}
+  explicit Toucher(const Plan& plan) : plan_(plan) {
+    for (const DeviceSpec& device : plan.devices) {
+      if (device.kind == kRemoteKind) remote_.insert(device.space);
+    }
+  }
 
   std::vector<BufferId> of(const Step& step) {
-    found_.clear();
-    std::visit([&](const auto& any) { visit(any); }, step);
-    return {found_.begin(), found_.end()};
+    look_at(step);
+    std::vector<BufferId> touched;
+    std::set_union(read_.begin(), read_.end(), other_.begin(), other_.end(), std::back_inserter(touched));
+    return touched;
+  }
+
+  /// Those of which it is sure that the step only reads them: of a kernel's buffers nobody says which it writes.
+  std::vector<BufferId> only_read_by(const Step& step) {
+    look_at(step);
+    std::vector<BufferId> only_read;
+    std::set_difference(read_.begin(), read_.end(), other_.begin(), other_.end(), std::back_inserter(only_read));
+    return only_read;
   }
 
  private:
-  void add(const std::vector<BufferId>& ids) {
+  void look_at(const Step& step) {
+    read_.clear();
+    other_.clear();
+    std::visit([&](const auto& any) { visit(any); }, step);
+  }
+  void add(const std::vector<BufferId>& ids, std::set<BufferId>& to) {
     for (BufferId id : ids) {
-      if (id >= 0 && !plan_.buffers[static_cast<size_t>(id)].is_constant) found_.insert(id);
+      if (id >= 0 && !plan_.buffers[static_cast<size_t>(id)].is_constant) to.insert(id);
     }
   }
   void visit(const OpCall& call) {
-    add(call.inputs);
-    add(call.outputs);
+    add(call.inputs, read_);
+    add(call.outputs, other_);
   }
-  void visit(const KernelCall& call) { add(call.buffers); }
+  void visit(const KernelCall& call) { add(call.buffers, other_); }
   void visit(const LibraryCall& call) {
-    add(call.inputs);
-    add(call.outputs);
+    add(call.inputs, read_);
+    add(call.outputs, other_);
   }
   void visit(const HostStep& step) {
     for (const HostCall& call : step.calls) std::visit([&](const auto& any) { visit(any); }, call);
   }
   void visit(const LibraryStep& step) {
-    add(step.inputs);
-    add(step.outputs);
+    add(step.inputs, read_);
+    add(step.outputs, other_);
   }
   void visit(const DeviceStep& step) {
     for (const OpCall& op : step.ops) visit(op);
   }
-  void visit(const ConvertStep& step) { add({step.from, step.to}); }
+  void visit(const ConvertStep& step) {
+    add({step.from}, is_remote(step.from) ? other_ : read_);
+    add({step.to}, other_);
+  }
+  /// In the memory of another host: the steps that write it are not in this plan, so a copy from there stands for them.
+  bool is_remote(BufferId id) const {
+    return remote_.contains(plan_.spaces[static_cast<size_t>(plan_.buffers[static_cast<size_t>(id)].space)].name);
+  }
 
   const Plan& plan_;
-  std::set<BufferId> found_;
+  std::set<std::string_view> remote_;  ///< memories of other hosts
+  std::set<BufferId> read_, other_;
 };
 
 /// Who wrote and who has read each byte of a memory space, as ranges.
@@ -155,17 +183,24 @@ std::vector<std::vector<BufferId>> touched_buffers(const Plan& plan) {
 }
 
 std::vector<Task> tasks_of(const Plan& plan, Machine& machine) {
-  const std::vector<std::vector<BufferId>> touched = touched_buffers(plan);
+  return tasks_of(plan, machine, touched_buffers(plan));
+}
+
+std::vector<Task> tasks_of(const Plan& plan, Machine& machine, const std::vector<std::vector<BufferId>>& touched) {
   std::vector<bool> is_written(plan.buffers.size());
   for (const PlanPort& port : plan.inputs) is_written[static_cast<size_t>(port.buffer)] = true;
   std::vector<History> spaces(plan.spaces.size());
+  Toucher toucher(plan);
   std::vector<Task> tasks;
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     Task task = work_of(plan, plan.steps[s], machine);
     std::set<int> after;
+    const std::vector<BufferId> only_read = toucher.only_read_by(plan.steps[s]);
     for (BufferId id : touched[s]) {
       const Buffer& buffer = plan.buffers[static_cast<size_t>(id)];
-      const bool writes = !is_written[static_cast<size_t>(id)];
+      // A view is read, though no step has written it: it lies in bytes that one has.
+      const bool writes =
+          !is_written[static_cast<size_t>(id)] && !std::binary_search(only_read.begin(), only_read.end(), id);
       is_written[static_cast<size_t>(id)] = true;
       spaces[static_cast<size_t>(buffer.space)].access(buffer.offset, buffer.offset + bytes_of(buffer), writes,
                                                        static_cast<int>(s), &after);

@@ -578,7 +578,7 @@ def resize(g):
 
 @maker(1)
 def sampling(g):
-    op = g.some(["GridSample", "RoiAlign", "AffineGrid"] if g.opset >= 20 else ["GridSample", "RoiAlign"])
+    op = g.some(["GridSample", "RoiAlign", "MaxRoiPool"] + (["AffineGrid"] if g.opset >= 20 else []))
     if op == "AffineGrid":
         size = [g.within(1, 2), 2, g.within(1, 4), g.within(1, 4)]
         return Draft(op, [g.fit("float32", [size[0], 2, 3]), g.const(np.array(size, np.int64))],
@@ -592,6 +592,10 @@ def sampling(g):
     count = g.within(1, 3)
     corners = g.random.uniform(0, 4, [count, 2])
     rois = np.concatenate([corners, corners + g.random.uniform(.3, 5, [count, 2])], 1).astype(np.float32)
+    if op == "MaxRoiPool":
+        batch = g.random.randint(0, a.shape[0], [count, 1]).astype(np.float32)
+        return Draft(op, [a, g.const(np.concatenate([batch, rois], 1))],
+                     {"pooled_shape": [g.within(1, 3), g.within(1, 3)], "spatial_scale": float(g.some([1., .5, 2.]))})
     attributes = {"output_height": g.within(1, 3), "output_width": g.within(1, 3), "sampling_ratio": g.within(0, 2),
                   "spatial_scale": float(g.some([1., .5, 2.])), "mode": g.some(["avg", "max"])}
     if g.opset >= 16:

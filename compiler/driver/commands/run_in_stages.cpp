@@ -109,7 +109,7 @@ void show_first_stage(const StagedCommand& command) {
   const runtime::Result<import::NodeView> node = file->node(file->graph(), first.ready.front());
   command.diags
       .warning_at(Code::NotConstant, node ? node->where : command.source.path().string(),
-                  "values of a run decide the shapes of its results: only the stage before it is known")
+                  "{}: only the stage before it is known", import::decided_by_run(node ? *node : import::NodeView()))
       .note("with `--input NAME=FILE …` the model runs, and all stages are");
   if (first.graph.outputs().empty()) return;
   KeptStage stage;

@@ -161,7 +161,7 @@ std::optional<ModelFile> ModelSource::specialise_whole(const Specialisation& to,
   if (!made) return std::nullopt;
   if (made->whole) return std::move(made->whole);
   runtime::Result<import::NodeView> node = onnx_->node(onnx_->graph(), made->first->ready.front());
-  std::string why = "values of a run decide the shapes of its results";
+  std::string why = import::decided_by_run(node ? *node : import::NodeView());
   if (node) why = limit_met(*onnx_, {to.bindings, made->bound}, *node, diags).value_or(why);
   return diags
       .error_at(Code::NotConstant, node ? node->where : path_.string(), "{}, so the model has no plan as a whole", why)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of detectors, on boxes: RoiAlign, NonMaxSuppression.
+// Operators of detectors, on boxes: RoiAlign, MaxRoiPool, NonMaxSuppression.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,21 +17,33 @@ constexpr int64_t kMostRatio = 1024;
 /// Overlaps that are computed while the model is compiled.
 constexpr double kMostOverlaps = 4e9;
 
+/// x [N, C, H, W] and rois [R, `numbers`] of one dtype, pixels in x where there are regions.
+bool check_regions(InferContext& ctx, int64_t numbers) {
+  if (!require_type(ctx, 0, TypeClass::Float) || !require_rank(ctx, 0, 4, 4) ||
+      !require_type(ctx, 1, TypeClass::Float) || !require_rank(ctx, 1, 2, 2)) {
+    return false;
+  }
+  const TensorType& x = ctx.input(0);
+  const int64_t rois = ctx.input(1).shape[0];
+  if (ctx.input(1).dtype != x.dtype) {
+    return ctx.type_error(
+        1, fmt::format("regions have dtype {}, the pictures {}", name_of(ctx.input(1).dtype), name_of(x.dtype)));
+  }
+  if (!require_shape(ctx, 1, {rois, numbers})) return false;
+  if (rois > 0 && (x.shape[2] == 0 || x.shape[3] == 0)) return ctx.shape_error(0, "the pictures have no pixels");
+  return true;
+}
+
 /// Operands: x [N, C, H, W], rois [R, 4] as (x1, y1, x2, y2), the picture of each [R].
 bool infer_roi_align(InferContext& ctx) {
-  if (!require_type(ctx, 0, TypeClass::Float) || !require_rank(ctx, 0, 4, 4) ||
-      !require_type(ctx, 1, TypeClass::Float) || !require_rank(ctx, 1, 2, 2) ||
+  if (!check_regions(ctx, 4) ||
       !require_one_of(ctx, "coordinate_transformation_mode", {"half_pixel", "output_half_pixel"}) ||
       !require_one_of(ctx, "mode", {"avg", "max"})) {
     return false;
   }
   const TensorType& x = ctx.input(0);
   int64_t rois = ctx.input(1).shape[0];
-  if (ctx.input(1).dtype != x.dtype) {
-    return ctx.type_error(
-        1, fmt::format("regions have dtype {}, the pictures {}", name_of(ctx.input(1).dtype), name_of(x.dtype)));
-  }
-  if (!require_shape(ctx, 1, {rois, 4}) || !require_shape(ctx, 2, {rois})) return false;
+  if (!require_shape(ctx, 2, {rois})) return false;
   if (ctx.input(2).dtype != DType::I64 && ctx.input(2).dtype != DType::I32) {
     return ctx.type_error(2, fmt::format("indices have dtype {}, need i64 or i32", name_of(ctx.input(2).dtype)));
   }
@@ -48,9 +60,31 @@ bool infer_roi_align(InferContext& ctx) {
     return ctx.attr_error("sampling_ratio",
                           fmt::format("`sampling_ratio` must be between 0 and {}, found {}", kMostRatio, ratio));
   }
-  if (rois > 0 && (x.shape[2] == 0 || x.shape[3] == 0)) return ctx.shape_error(0, "the pictures have no pixels");
   ctx.set_output(0, {x.dtype, std::move(shape)});
   return true;
+}
+
+/// Operands: x [N, C, H, W], rois [R, 5] as (picture, x1, y1, x2, y2).
+bool infer_max_roi_pool(InferContext& ctx) {
+  if (!check_regions(ctx, 5)) return false;
+  const runtime::Ints pooled = ctx.attrs().get_ints("pooled_shape");
+  const bool fits = pooled.size() == 2 && std::all_of(pooled.begin(), pooled.end(), [](int64_t extent) {
+                      return extent >= 1 && extent <= kMostPooled;
+                    });
+  if (!fits) {
+    return ctx.attr_error("pooled_shape", fmt::format("`pooled_shape` must be two numbers between 1 and {}, found {}",
+                                                      kMostPooled, runtime::to_string(pooled)));
+  }
+  const TensorType& x = ctx.input(0);
+  ctx.set_output(0, {x.dtype, {ctx.input(1).shape[0], x.shape[1], pooled[0], pooled[1]}});
+  return true;
+}
+
+/// A quarter of the picture stands for a region.
+Work max_roi_pool_work(const WorkArgs& args) {
+  const Shape& x = args.inputs[0].shape;
+  const double regions = static_cast<double>(args.inputs[1].shape[0]) * static_cast<double>(x[1]);
+  return {0, result_count(args) + regions * static_cast<double>(x[2]) * static_cast<double>(x[3]) / 4};
 }
 
 /// Four samples of four pixels each stand for a result where the number is not given.
@@ -113,6 +147,16 @@ OpDef define_RoiAlign() {
           .doc =
               "regions of pictures pooled to one size: "
               "%y = RoiAlign(%x, %rois, %pictures) {output_height = 7, output_width = 7}"};
+}
+
+OpDef define_MaxRoiPool() {
+  return {.min_inputs = 2,
+          .max_inputs = 2,
+          .attrs = {{"pooled_shape", AttrKind::Ints, true}, {"spatial_scale", AttrKind::Float}},
+          .kind = FusionKind::Opaque,
+          .infer = infer_max_roi_pool,
+          .work = max_roi_pool_work,
+          .doc = "the greatest pixel of each bin of regions: %y = MaxRoiPool(%x, %rois) {pooled_shape = [7, 7]}"};
 }
 
 OpDef define_NonMaxSuppression() {

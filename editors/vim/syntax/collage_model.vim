@@ -20,9 +20,9 @@ syntax keyword collageModelOperator GRU Gather GatherElements GatherND Gelu Gemm
 syntax keyword collageModelOperator Greater GreaterOrEqual GridSample GroupNormalization HammingWindow HannWindow HardSigmoid
 syntax keyword collageModelOperator HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization
 syntax keyword collageModelOperator LeakyRelu Less LessOrEqual Log LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max
-syntax keyword collageModelOperator MaxPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul Multinomial
-syntax keyword collageModelOperator Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Or PRelu Pad Pow
-syntax keyword collageModelOperator QLinearConv QLinearMatMul QuantizeLinear RNN RandomNormalLike RandomUniformLike Range
+syntax keyword collageModelOperator MaxPool MaxRoiPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul
+syntax keyword collageModelOperator Multinomial Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Or PRelu Pad
+syntax keyword collageModelOperator Pow QLinearConv QLinearMatMul QuantizeLinear RNN RandomNormalLike RandomUniformLike Range
 syntax keyword collageModelOperator Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
 syntax keyword collageModelOperator ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize ReverseSequence RoiAlign Round STFT
 syntax keyword collageModelOperator ScatterElements ScatterND Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax

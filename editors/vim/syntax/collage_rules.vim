@@ -24,9 +24,9 @@ syntax keyword collageRulesOperator GRU Gather GatherElements GatherND Gelu Gemm
 syntax keyword collageRulesOperator Greater GreaterOrEqual GridSample GroupNormalization HammingWindow HannWindow HardSigmoid
 syntax keyword collageRulesOperator HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization
 syntax keyword collageRulesOperator LeakyRelu Less LessOrEqual Log LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max
-syntax keyword collageRulesOperator MaxPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul Multinomial
-syntax keyword collageRulesOperator Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Or PRelu Pad Pow
-syntax keyword collageRulesOperator QLinearConv QLinearMatMul QuantizeLinear RNN RandomNormalLike RandomUniformLike Range
+syntax keyword collageRulesOperator MaxPool MaxRoiPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul
+syntax keyword collageRulesOperator Multinomial Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Or PRelu Pad
+syntax keyword collageRulesOperator Pow QLinearConv QLinearMatMul QuantizeLinear RNN RandomNormalLike RandomUniformLike Range
 syntax keyword collageRulesOperator Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin
 syntax keyword collageRulesOperator ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize ReverseSequence RoiAlign Round STFT
 syntax keyword collageRulesOperator ScatterElements ScatterND Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax

@@ -22,6 +22,19 @@ bool is_slow(const dnnl::primitive_desc_base& primitive, bool has_post_ops) {
   return name.starts_with("ref") || (has_post_ops && name.starts_with("simple"));
 }
 
+/// More post-ops are an error of oneDNN 2.6 (post_ops_t::post_ops_limit).
+constexpr size_t kMostPostOps = 32;
+/// Linear functions merge, so that some more operators than post-ops fit. Without a limit long chains would be tried at
+/// every length.
+constexpr size_t kMostFollowers = 2 * kMostPostOps;
+
+/// The same algorithms on the same operands: numbers aside, oneDNN has code for both or for neither.
+bool have_same_form(const std::vector<Link>& a, const std::vector<Link>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Link& left, const Link& right) {
+    return left.algorithm == right.algorithm && left.operand == right.operand;
+  });
+}
+
 /// oneDNN 2.6 generates code for one set of parameters per eltwise algorithm.
 bool repeats_algorithm(const std::vector<Link>& links) {
   for (size_t i = 0; i < links.size(); ++i) {
@@ -188,12 +201,13 @@ bool Builder::dies(int id) const {
          schedule_.slots[static_cast<size_t>(slot)].kind == Slot::Kind::Scratch;
 }
 
-/// Operators after `index`, each the only reader of the one before it and of the same shape, whose other operands exist
-/// already.
+/// Operators after `index`, at most kMostFollowers, each the only reader of the one before it and of the same shape,
+/// whose other operands exist already.
 std::vector<Builder::Follower> Builder::followers(int index) const {
   std::vector<Follower> chain;
   int last = op(index).outputs[0];
-  while (uses_[static_cast<size_t>(last)] == 1 && reader_[static_cast<size_t>(last)] >= 0) {
+  while (chain.size() < kMostFollowers && uses_[static_cast<size_t>(last)] == 1 &&
+         reader_[static_cast<size_t>(last)] >= 0) {
     int next = reader_[static_cast<size_t>(last)];
     const LibraryOp& described = op(next);
     if (described.outputs.empty() || described.outputs[0] < 0 || shape(described.outputs[0]) != shape(last)) break;
@@ -238,7 +252,6 @@ std::optional<Dims> Builder::operand_dims(int operand, const Shape& whole, const
 /// it wrong.)
 std::optional<Builder::Attempt> Builder::attempt(const Head& head, const Shape& whole, const std::vector<Link>& links,
                                                  bool with_sum) {
-  if (repeats_algorithm(links)) return std::nullopt;
   Attempt made;
   Desc result = head.result.value_or(any_desc(head.dims));
   bool has_full_operand = false;
@@ -285,12 +298,18 @@ Status Builder::emit(int index, const Head& head) {
   if (head.fuses) chain = followers(index);
   std::optional<Attempt> made;
   const Shape& whole = shape(op(index).outputs[0]);
+  std::optional<std::vector<Link>> refused;
   for (;; chain.pop_back()) {
     std::vector<Link> links;
     for (const Follower& follower : chain) links.push_back(follower.link);
     links = merged(links);
-    if (head.accumulates) made = attempt(head, whole, links, true);
-    if (!made) made = attempt(head, whole, links, false);
+    const bool is_hopeless =
+        links.size() > kMostPostOps || repeats_algorithm(links) || (refused && have_same_form(*refused, links));
+    if (!is_hopeless) {
+      if (head.accumulates) made = attempt(head, whole, links, true);
+      if (!made) made = attempt(head, whole, links, false);
+      refused = std::move(links);
+    }
     if (made || chain.empty()) break;
   }
   if (!made) {

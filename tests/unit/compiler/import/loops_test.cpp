@@ -266,6 +266,20 @@ TEST_F(LoopImportTest, AScanOfBatchesIsLeftToTheStages) {
   EXPECT_EQ(host_nodes(), (std::vector<int>{0}));
 }
 
+/// A name that the body lacks may be one of the results that its turns make.
+TEST_F(LoopImportTest, ABodyThatNeedsResultsOfItsOwnNodeIsReported) {
+  input("x", {3, 2});
+  floats("zero", {2}, {0, 0});
+  onnx::NodeProto& scan = node("Scan", {"zero", "x"}, {"last", "sums"});
+  attr(scan, "num_scan_inputs", int64_t{1});
+  inner(body(scan, {"s", "row"}, {"sums", "n"}), "Add", {"s", "row"}, {"n"});
+  output("last");
+  output("sums");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("reads `sums`, which it makes itself or the node around it"), std::string::npos)
+      << messages();
+}
+
 TEST_F(LoopImportTest, ABodyThatDoesNotFitIsReported) {
   input("x", {2});
   integer("two", 2);

@@ -400,6 +400,29 @@ TEST_F(ImportTest, DropoutAndBatchNormalizationOfInferenceOnly) {
   EXPECT_NE(messages().find("the mask of Dropout before opset 10 is not supported"), std::string::npos) << messages();
 }
 
+TEST_F(ImportTest, DropoutWhoseModeIsAnInputIsReported) {
+  input("x", {2});
+  input("training", {}, TensorProto::BOOL);
+  initializer("ratio", {}, TensorProto::FLOAT).add_float_data(0.5f);
+  node("Dropout", {"x", "ratio", "training"}, {"y"});
+  output("y");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("Dropout needs a constant `training_mode`"), std::string::npos) << messages();
+}
+
+TEST_F(ImportTest, BatchNormalizationOfAListHasOneChannel) {
+  input("x", {2});
+  floats("scale", {1}, {2});
+  floats("bias", {1}, {0.5f});
+  floats("mean", {1}, {1});
+  floats("variance", {1}, {4});
+  attr(node("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, {"y"}), "epsilon", 0.0f);
+  output("y");
+  auto imported = import_model();
+  ASSERT_TRUE(imported) << messages();
+  EXPECT_EQ(run(*imported), (std::vector<float>{0.5f, 1.5f}));  // of 1 and 2: (x - 1) / 2 * 2 + 0.5
+}
+
 TEST_F(ImportTest, DropoutOfTrainingThatDropsNothing) {
   input("x", {2});
   floats("ratio", {}, {0});
@@ -597,6 +620,21 @@ TEST_F(ImportTest, BranchesUseTheSameNames) {
   add(second, "Abs", {"t"}, "r");
   EXPECT_FALSE(import_model());
   EXPECT_NE(messages().find("its graph defines `r` twice"), std::string::npos) << messages();
+}
+
+TEST_F(ImportTest, ABranchThatGivesWhatItsNodeMakesIsReported) {
+  input("x", {2});
+  initializer("yes", {}, TensorProto::BOOL).add_int32_data(1);
+  auto& branching = node("If", {"yes"}, {"r"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    auto& attribute = *branching.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    attribute.mutable_g()->add_output()->set_name("r");
+  }
+  output("r");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("its graph gives `r`, which nothing defines"), std::string::npos) << messages();
 }
 
 TEST_F(ImportTest, SparseInitializersOfABranchHideThoseAround) {

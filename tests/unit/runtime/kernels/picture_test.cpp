@@ -134,6 +134,32 @@ TEST(PictureKernels, RoiAlign) {
   EXPECT_EQ(why, "region 0 needs too many samples");
 }
 
+TEST(PictureKernels, MaxRoiPool) {
+  Tensor x = iota({1, 1, 4, 4});
+  const Attrs attrs = {{"pooled_shape", runtime::Ints{2, 2}}};
+  // Both ends of a region belong to it: 0 .. 3 are four pixels.
+  expect_equal(run("MaxRoiPool", {x, f32({1, 5}, {0, 0, 0, 3, 3})}, attrs)[0], f32({1, 1, 2, 2}, {5, 7, 13, 15}));
+  // Three pixels in two bins share the one in the middle.
+  expect_equal(run("MaxRoiPool", {x, f32({1, 5}, {0, 1, 1, 3, 3})}, attrs)[0], f32({1, 1, 2, 2}, {10, 11, 14, 15}));
+  // Scaled, then rounded: halves go away from 0.
+  const Attrs halved = {{"pooled_shape", runtime::Ints{1, 1}}, {"spatial_scale", 0.5F}};
+  expect_equal(run("MaxRoiPool", {x, f32({2, 5}, {0, 0, 0, 3, 3, 0, 5, 0, 2, 1})}, halved)[0],
+               f32({2, 1, 1, 1}, {10, 7}));
+  // Bins outside of the picture are 0, those that reach into it have what they share with it.
+  expect_equal(run("MaxRoiPool", {x, f32({1, 5}, {0, 2, 2, 9, 5})}, attrs)[0], f32({1, 1, 2, 2}, {15, 0, 0, 0}));
+  Tensor pixels = iota({1, 1, 4, 4});
+  pixels.as<float>()[5] = NAN;
+  expect_equal(run("MaxRoiPool", {pixels, f32({1, 5}, {0, 0, 0, 3, 3})}, attrs)[0],
+               f32({1, 1, 2, 2}, {NAN, 7, 13, 15}));
+  std::string why;
+  run("MaxRoiPool", {x, f32({1, 5}, {1, 0, 0, 3, 3})}, attrs, 1, &why);
+  EXPECT_EQ(why, "picture 1.000000 of 1");
+  run("MaxRoiPool", {x, f32({1, 5}, {NAN, 0, 0, 3, 3})}, attrs, 1, &why);
+  EXPECT_EQ(why, "picture nan of 1");
+  expect_equal(run("MaxRoiPool", {x, f32({1, 5}, {0, -1e30F, NAN, 1e30F, INFINITY})}, halved)[0],
+               f32({1, 1, 1, 1}, {15}));
+}
+
 TEST(PictureKernels, NonMaxSuppression) {
   // 0 and 1 overlap by 0.9 / 1.1, 2 lies elsewhere.
   Tensor boxes = f32({1, 3, 4}, {0, 0, 1, 1, 0, 0.1F, 1, 1.1F, 0, 10, 1, 11});

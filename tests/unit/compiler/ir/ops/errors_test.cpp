@@ -114,6 +114,12 @@ TEST(OpErrors, PicturesAndBoxes) {
               "`sampling_ratio` must be between 0 and 1024");
   EXPECT_SAYS(n.infer("RoiAlign", {n.input({1, 1, 0, 7}), n.input({5, 4}), n.input({5}, DType::I64)}),
               "the pictures have no pixels");
+  EXPECT_SAYS(n.infer("MaxRoiPool", {x, n.input({5, 4})}, {{"pooled_shape", ints({2, 2})}}), "needs [5, 5]");
+  EXPECT_SAYS(n.infer("MaxRoiPool", {x, n.input({5, 5})}, {{"pooled_shape", ints({2})}}),
+              "`pooled_shape` must be two numbers between 1 and 65536, found [2]");
+  EXPECT_SAYS(n.infer("MaxRoiPool", {x, n.input({5, 5})}, {{"pooled_shape", ints({0, 2})}}), "found [0, 2]");
+  EXPECT_SAYS(n.infer("MaxRoiPool", {n.input({1, 1, 0, 7}), n.input({5, 5})}, {{"pooled_shape", ints({2, 2})}}),
+              "the pictures have no pixels");
   EXPECT_SAYS(n.infer("NonMaxSuppression", {n.input({1, 3, 4}), n.input({1, 2, 3})}), "NotConstant");
   EXPECT_SAYS(n.infer("NonMaxSuppression", {n.input({1, 3, 4}), n.input({1, 2, 4})}), "needs [1, 2, 3]");
   EXPECT_SAYS(n.infer("Resize", {n.input({7}), none, none, n.ints({3})}, {{"antialias", integer(1)}}),

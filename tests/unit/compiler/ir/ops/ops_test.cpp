@@ -169,6 +169,7 @@ TEST(Ops, PicturesAndBoxes) {
   EXPECT_EQ(n.infer("RoiAlign", {x, n.input({5, 4}), n.input({5}, DType::I64)},
                     {{"output_height", integer(3)}, {"output_width", integer(2)}}),
             "f32[5, 6, 3, 2]");
+  EXPECT_EQ(n.infer("MaxRoiPool", {x, n.input({5, 5})}, {{"pooled_shape", ints({3, 2})}}), "f32[5, 6, 3, 2]");
   EXPECT_EQ(
       n.infer("Resize", {n.input({7}), none, none, n.ints({3})}, {{"mode", text("cubic")}, {"antialias", integer(1)}}),
       "f32[3]");

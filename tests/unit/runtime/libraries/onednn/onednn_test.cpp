@@ -123,6 +123,18 @@ TEST(OneDnn, AnAlgorithmIsUsedWithOneSetOfParameters) {
   model.expect_runs("onednn", model.add("Add", {doubled, model.number(3)}), "convolution + linear + relu ->");
 }
 
+/// oneDNN 2.6 takes 32 post-ops: the others become primitives of their own.
+TEST(OneDnn, ALongChainIsCutIntoSeveralPrimitives) {
+  LibraryModel model;
+  ir::ValueId y = model.add("Conv", {model.input({1, 16, 5, 5}), model.constant({16, 16, 1, 1})});
+  for (int i = 0; i < 40; ++i) y = model.add("Tanh", {y});
+  model.output(y);
+  LibraryRun run = model.run("onednn", 1e-4);
+  EXPECT_EQ(run.failure, "");
+  EXPECT_GE(count(run.text, " + tanh"), 32u) << run.text;
+  EXPECT_GE(count(run.text, "eltwise tanh"), 1u) << run.text;
+}
+
 TEST(OneDnn, AResidualIsAccumulatedIntoACopy) {
   LibraryModel model;
   ir::ValueId x = model.input({1, 16, 8, 8});
