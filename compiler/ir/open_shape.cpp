@@ -108,7 +108,9 @@ class ShapeCloser {
       return;
     }
     if (input.dims->size() != binding.sizes.size()) {
-      if (binding.is_of_tensor) return;  // reported where the tensor is bound
+      const bool has_open =
+          std::any_of(input.dims->begin(), input.dims->end(), [](const OpenDim& dim) { return dim.is_open(); });
+      if (binding.is_of_tensor && (!has_open || binding.leaves_first)) return;  // reported where the tensor is bound
       diags_.error_at(Code::InputMismatch, place(input), "the shape {} was given, but it has {} dimensions",
                       to_string(binding.sizes), input.dims->size());
       return;

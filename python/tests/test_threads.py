@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other threads of Python run while the compiler and programs work, and may use one program."""
 import concurrent.futures
+import os
+import signal
 import threading
 import time
 
@@ -48,6 +50,35 @@ def test_one_program_in_several_threads(digits, images):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for result, wanted in zip(pool.map(lambda i: digits(images[i % 64:i % 64 + 1]), range(512)), expected * 8):
             np.testing.assert_array_equal(result, wanted)
+
+
+def exit_code_of_fork(work):
+    """What a forked process gets of `work`, or "hangs"."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(work())
+        finally:
+            os._exit(99)
+    for _ in range(600):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "hangs"
+
+
+def test_a_forked_process_runs_the_programs_of_its_parent(compiled):
+    model = ("model @m(%x: f32[256, 256]) -> (%y: f32[256, 256]) {\n  %w = const splat 0.5 : f32[256, 256]\n"
+             "  %a = MatMul(%x, %w)\n  %y = Relu(%a)\n}\n")
+    x = np.ones((256, 256), "float32")
+    program = compiled(model, threads=2, rules=[ROOT / "rules/host.rules", ROOT / "rules/onednn.rules"], strategy="single:onednn")
+    assert program(x)[0, 0] == 128
+    assert exit_code_of_fork(lambda: int(program(x)[255, 255])) == 128
+    assert exit_code_of_fork(lambda: int(compiled(model, threads=2)(x)[0, 0])) == 128
+    assert program(x)[0, 0] == 128
 
 
 def test_questions_wait_for_each_other(compiled, digits_path):

@@ -109,6 +109,7 @@ Status FileReplacement::open_beside() {
 
 Result<FileReplacement> FileReplacement::write(const std::string& path,
                                                const std::vector<std::span<const char>>& pieces) {
+  if (path.empty()) return Status::error("the name is empty");
   FileReplacement made;
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;

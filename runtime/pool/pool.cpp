@@ -2,6 +2,7 @@
 #include "runtime/pool/pool.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <optional>
@@ -12,6 +13,17 @@
 #include "runtime/pool/workers.h"
 
 namespace collage::runtime {
+namespace {
+
+/// A process that is forked has none of OpenMP's threads, and its first parallel region would wait for them: they end
+/// before the fork, and both processes start new ones.
+void end_openmp_threads_at_forks() {
+  static const int registered = ::pthread_atfork(end_idle_openmp_threads, nullptr, nullptr);
+  (void)registered;
+}
+
+}  // namespace
+
 Status parallel_for_raw(int64_t extent, int64_t grain, int threads, RangeFunction function, void* context,
                         Workers* workers) {
   if (workers != nullptr) return workers->run(extent, grain, function, context);
@@ -21,6 +33,7 @@ Status parallel_for_raw(int64_t extent, int64_t grain, int threads, RangeFunctio
     std::string failure = run_part(function, context, {0, extent}, 0);
     return failure.empty() ? Status::ok() : Status::error(std::move(failure));
   }
+  end_openmp_threads_at_forks();
   Chunks chunks(parts);
   chunks.restart(extent, grain, parts);
   std::vector<std::string> failures(static_cast<size_t>(parts));
@@ -39,6 +52,7 @@ Status parallel_for_raw(int64_t extent, int64_t grain, int threads, RangeFunctio
 }
 
 ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) {
+  end_openmp_threads_at_forks();
   omp_set_num_threads(std::max(threads, 1));
 }
 

@@ -48,7 +48,7 @@ void limit_process() {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   limit(RLIMIT_CORE, 0);
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(COLLAGE_ADDRESS_SANITIZER)
   auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
   if (pages > 0 && page > 0) limit(RLIMIT_AS, static_cast<rlim_t>(pages) * static_cast<rlim_t>(page));
 #endif

@@ -65,10 +65,11 @@ int run(int argc, char** argv) {
   if (std::string text = answer(information); !text.empty()) return fmt::print("{}", text), kSuccess;
   if (!information.explain.empty()) return support::explain(information.explain) ? kSuccess : kWrongUsage;
   if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
-  if (std::string wrong = limit_process(options); !wrong.empty()) return wrong_usage(wrong);
   const bool runs = options.run || options.bench > 0 || options.check || options.profile > 0 || options.verify_costs ||
                     options.timeline || !options.trace.empty() || !options.bisect.empty();
+  // Before the limits: libraries that the loader starts again may wait for ever for memory that they must not have.
   if (runs) tools::restart_with_short_waits(argv);
+  if (std::string wrong = limit_process(options); !wrong.empty()) return wrong_usage(wrong);
   tools::TerminalProgress progress;
   const driver::Output output{
       [](std::string_view text) { fmt::print("{}", support::visible(text, support::Lines::Keep)); },

@@ -276,7 +276,7 @@ TEST_F(LoopImportTest, ABodyThatNeedsResultsOfItsOwnNodeIsReported) {
   output("last");
   output("sums");
   EXPECT_FALSE(import_model());
-  EXPECT_NE(messages().find("reads `sums`, which it makes itself or the node around it"), std::string::npos)
+  EXPECT_NE(messages().find("reads `sums`, a result of its own or of the node around it"), std::string::npos)
       << messages();
 }
 

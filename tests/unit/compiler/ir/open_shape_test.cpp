@@ -47,6 +47,13 @@ TEST_F(OpenShapes, TensorsFixWhatIsOpen) {
   EXPECT_EQ(closed->inputs["ids"], (Shape{3, 7}));
 }
 
+TEST_F(OpenShapes, ATensorOfAnotherRankFixesNothing) {
+  EXPECT_FALSE(close({tensor("ids", "7")}));
+  EXPECT_TRUE(says("the shape 7 was given, but it has 2 dimensions")) << diags_.render();
+  EXPECT_FALSE(close({tensor("mask", "3x7")}));
+  EXPECT_TRUE(says("the shape 3x7 was given, but it has 3 dimensions")) << diags_.render();
+}
+
 TEST_F(OpenShapes, ABatchThatIsRunOneByOneBindsNothing) {
   auto closed = close({tensor("mask", "3x1x7", true)});
   ASSERT_TRUE(closed) << diags_.render();

@@ -89,6 +89,7 @@ TEST_F(FilesOfTest, WhatCannotBeReplacedIsWrittenToOrRefused) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(write("pipe", "text").message(), "cannot write '" + path("pipe") + "': nothing reads this pipe");
   EXPECT_FALSE(write("", "text"));
+  EXPECT_EQ(write_file("", {std::string_view("text")}).message(), "cannot write '': the name is empty");
   EXPECT_EQ(write(".", "text").message(), "cannot write '" + path(".") + "': is a directory");
 }
 

@@ -2,8 +2,12 @@
 #include "runtime/pool/pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
@@ -67,6 +71,33 @@ TEST(Pool, IdleThreadsOfOpenMpEndOnRequest) {
     end_idle_openmp_threads();
     EXPECT_LE(thread_count(), before);
   }
+}
+
+/// Threads of OpenMP are not forked: without new ones the child's loop would wait for them for ever.
+TEST(Pool, AForkedProcessHasThreadsOfItsOwn) {
+  const auto sum_of_loop = [] {
+    std::atomic<int> sum = 0;
+    return parallel_for(4, 1, 4, [&](int64_t begin, int64_t, int) { sum += static_cast<int>(begin); }) ? sum.load()
+                                                                                                       : -1;
+  };
+  ASSERT_EQ(sum_of_loop(), 6);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(sum_of_loop());
+  int status = 0;
+  pid_t ended = 0;
+  for (int tries = 0; ended == 0 && tries < 600; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ended = ::waitpid(child, &status, WNOHANG);
+  }
+  if (ended == 0) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
+  EXPECT_EQ(ended, child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 6);
+  EXPECT_EQ(sum_of_loop(), 6);
 }
 
 }  // namespace
