@@ -278,7 +278,8 @@ bool OnnxImporter::make_node(const onnx::NodeProto& node, const std::string& pla
     }
     ValueId value = input.empty() ? ValueId() : find_operand(input);
     if (!value.is_valid() && unfinished_.contains(input) && !input.empty()) {
-      return diags_.error_at(Code::UndefinedValue, place, "reads `{}`, a result of its own or of the node around it", input);
+      return diags_.error_at(Code::UndefinedValue, place, "reads `{}`, a result of its own or of the node around it",
+                             input);
     }
     if (!input.empty() && !value.is_valid()) {
       const NameSet taken = collect_names(proto_).taken;

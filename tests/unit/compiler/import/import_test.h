@@ -63,6 +63,13 @@ class ImportTest : public ::testing::Test {
     for (const auto& name : outputs) added.add_output(name);
     return added;
   }
+  /// A new, empty graph in an attribute of the node.
+  static onnx::GraphProto& graph_attr(onnx::NodeProto& node, const std::string& name) {
+    auto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    return *attribute.mutable_g();
+  }
   static void attr(onnx::NodeProto& node, const std::string& name, int64_t value) {
     auto& attribute = *node.add_attribute();
     attribute.set_name(name);

@@ -11,10 +11,7 @@ class LoopImportTest : public ImportTest {
  protected:
   static onnx::GraphProto& body(onnx::NodeProto& node, const std::vector<std::string>& inputs,
                                 const std::vector<std::string>& outputs) {
-    auto& attribute = *node.add_attribute();
-    attribute.set_name("body");
-    attribute.set_type(onnx::AttributeProto::GRAPH);
-    onnx::GraphProto& graph = *attribute.mutable_g();
+    onnx::GraphProto& graph = graph_attr(node, "body");
     for (const std::string& name : inputs) graph.add_input()->set_name(name);
     for (const std::string& name : outputs) graph.add_output()->set_name(name);
     return graph;

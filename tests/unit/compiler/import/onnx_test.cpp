@@ -533,12 +533,7 @@ TEST_F(ImportTest, BranchesOfConstantConditions) {
   node("Equal", {"extent", "one"}, {"is_one"});
   node("Neg", {"x"}, {"outer"});
   auto& branching = node("If", {"is_one"}, {"y"});
-  auto add_branch = [&branching](const std::string& name) -> onnx::GraphProto& {
-    auto& attribute = *branching.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::GRAPH);
-    return *attribute.mutable_g();
-  };
+  auto add_branch = [&branching](const std::string& name) -> onnx::GraphProto& { return graph_attr(branching, name); };
   auto& then_graph = add_branch("then_branch");
   auto& axes = *then_graph.add_initializer();
   axes.set_name("axes");
@@ -580,12 +575,7 @@ TEST_F(ImportTest, BranchesUseTheSameNames) {
     return added;
   };
   auto add_branches = [](onnx::NodeProto& branching) -> onnx::GraphProto& {
-    for (const char* name : {"else_branch", "then_branch"}) {
-      auto& attribute = *branching.add_attribute();
-      attribute.set_name(name);
-      attribute.set_type(onnx::AttributeProto::GRAPH);
-      attribute.mutable_g()->set_name(name);
-    }
+    for (const char* name : {"else_branch", "then_branch"}) graph_attr(branching, name).set_name(name);
     branching.mutable_attribute(0)->mutable_g()->add_output()->set_name("x");
     return *branching.mutable_attribute(1)->mutable_g();
   };
@@ -626,12 +616,7 @@ TEST_F(ImportTest, ABranchThatGivesWhatItsNodeMakesIsReported) {
   input("x", {2});
   initializer("yes", {}, TensorProto::BOOL).add_int32_data(1);
   auto& branching = node("If", {"yes"}, {"r"});
-  for (const char* name : {"then_branch", "else_branch"}) {
-    auto& attribute = *branching.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::GRAPH);
-    attribute.mutable_g()->add_output()->set_name("r");
-  }
+  for (const char* name : {"then_branch", "else_branch"}) graph_attr(branching, name).add_output()->set_name("r");
   output("r");
   EXPECT_FALSE(import_model());
   EXPECT_NE(messages().find("its graph gives `r`, which nothing defines"), std::string::npos) << messages();
@@ -643,10 +628,7 @@ TEST_F(ImportTest, SparseInitializersOfABranchHideThoseAround) {
   initializer("yes", {}, TensorProto::BOOL).add_int32_data(1);
   auto& branching = node("If", {"yes"}, {"r"});
   for (const char* name : {"then_branch", "else_branch"}) {
-    auto& attribute = *branching.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::GRAPH);
-    onnx::GraphProto& branch = *attribute.mutable_g();
+    onnx::GraphProto& branch = graph_attr(branching, name);
     sparse(*branch.add_sparse_initializer(), "w", {2}, {5}, {1});
     onnx::NodeProto& sum = *branch.add_node();
     sum.set_op_type("Add");
@@ -678,10 +660,7 @@ TEST_F(ImportTest, UnknownOperatorsAreNamedOnceWithANearOne) {
 
 TEST_F(ImportTest, ControlFlowIsRefused) {
   input("c", {}, TensorProto::BOOL);
-  auto& branch = *node("If", {"c"}, {"y"}).add_attribute();
-  branch.set_name("then_branch");
-  branch.set_type(onnx::AttributeProto::GRAPH);
-  branch.mutable_g()->set_name("g");
+  graph_attr(node("If", {"c"}, {"y"}), "then_branch").set_name("g");
   output("y");
   EXPECT_FALSE(import_model());
   EXPECT_NE(messages().find("node 'y' (If)"), std::string::npos) << messages();
