@@ -22,14 +22,12 @@ bool OnnxImporter::add_branch(const onnx::NodeProto& node, const std::string& pl
     return diags_.error_at(Code::NotConstant, place, "the condition of an If must be constant");
   }
   std::string wanted = runtime::element_as_double(chosen->view(), 0) != 0 ? "then_branch" : "else_branch";
-  auto attribute = std::find_if(node.attribute().begin(), node.attribute().end(),
-                                [&wanted](const auto& candidate) { return candidate.name() == wanted; });
-  if (attribute == node.attribute().end() || !attribute->has_g() ||
-      attribute->g().output_size() != node.output_size()) {
+  const onnx::GraphProto* branch = graph_of(node, wanted);
+  if (branch == nullptr || branch->output_size() != node.output_size()) {
     return diags_.error_at(Code::BadModel, place, "`{}` does not give the {} results of the node", wanted,
                            node.output_size());
   }
-  return add_body(attribute->g(), {}, {node.output().begin(), node.output().end()}, place, node.name());
+  return add_body(*branch, {}, {node.output().begin(), node.output().end()}, place, node.name());
 }
 
 bool OnnxImporter::add_body(const onnx::GraphProto& body, const std::vector<std::string>& operands,

@@ -25,6 +25,9 @@ bool random_like(PendingNode& node, Emitter& emitter);
 /// and a model the same in every run.
 bool name_seed(PendingNode& node, Emitter& emitter);
 
+/// Resize, opset 11 and later: reports scales beside sizes.
+bool one_of_scales_and_sizes(PendingNode& node, Emitter& emitter);
+
 /// Opset 18: Resize may name the axes of its scales and sizes, and keep the ratio of extents.
 ///
 ///     scales = [2.0] of axes = [1] in rank 3                 =>  scales = [1.0, 2.0, 1.0]

@@ -30,12 +30,6 @@ namespace {
 /// Nodes of all turns, loops inside included: more take longer to compile than turns that are compiled once take to run.
 constexpr int64_t kMostUnrolled = 512;
 
-const onnx::GraphProto* body_of(const onnx::NodeProto& node) {
-  const auto body = std::find_if(node.attribute().begin(), node.attribute().end(),
-                                 [](const auto& attribute) { return attribute.name() == "body"; });
-  return body != node.attribute().end() && body->has_g() ? &body->g() : nullptr;
-}
-
 /// Nodes of a graph and of the graphs inside it, without constants; at least 1.
 int64_t nodes_of(const onnx::GraphProto& graph) {
   int64_t nodes = 0;
@@ -258,7 +252,7 @@ std::string OnnxImporter::add_number(const LoopBody& loop, int64_t turn, int inp
 
 bool OnnxImporter::add_loop(const onnx::NodeProto& node, const PendingNode& pending) {
   const std::string& place = pending.where;
-  const onnx::GraphProto* body = body_of(node);
+  const onnx::GraphProto* body = graph_of(node, "body");
   if (!fits_loop(node, body)) {
     return diags_.error_at(Code::BadModel, place, "its body does not fit its {} operands and {} results",
                            node.input_size(), node.output_size());
@@ -348,7 +342,7 @@ std::optional<std::vector<size_t>> OnnxImporter::scanned_axes(const PendingNode&
 bool OnnxImporter::add_scan(const onnx::NodeProto& node, const PendingNode& pending) {
   const std::string& place = pending.where;
   if (opset_ < 9) return diags_.error_at(Code::UnsupportedOnnx, place, "it scans batches, as before opset 9");
-  const onnx::GraphProto* body = body_of(node);
+  const onnx::GraphProto* body = graph_of(node, "body");
   const int64_t scanned = pending.attrs.get_int("num_scan_inputs", 0);
   if (!fits_scan(node, body, scanned)) {
     return diags_.error_at(Code::BadModel, place, "its body does not fit its {} operands and {} results",

@@ -92,6 +92,16 @@ std::string label_of(const onnx::NodeProto& node) {
   return node.op_type();
 }
 
+std::string place_of(const onnx::NodeProto& node, const std::string& file) {
+  return fmt::format("{}: node '{}' ({})", file, label_of(node), node.op_type());
+}
+
+const onnx::GraphProto* graph_of(const onnx::NodeProto& node, std::string_view name) {
+  const auto found = std::find_if(node.attribute().begin(), node.attribute().end(),
+                                  [&name](const auto& attribute) { return attribute.name() == name; });
+  return found != node.attribute().end() && found->has_g() ? &found->g() : nullptr;
+}
+
 bool reads_itself(const onnx::NodeProto& node) {
   return std::any_of(node.input().begin(), node.input().end(), [&node](const std::string& input) {
     return std::find(node.output().begin(), node.output().end(), input) != node.output().end();

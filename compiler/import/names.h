@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "compiler/import/emitter.h"
 #include "compiler/import/proto.h"
@@ -32,6 +33,11 @@ NameSet names_read(const onnx::NodeProto& node);
 
 /// The name of a node in the names of what it unfolds into: its own, or that of its first result.
 std::string label_of(const onnx::NodeProto& node);
+/// Where the node is, for messages: `m.onnx: node 'conv1' (Conv)`.
+std::string place_of(const onnx::NodeProto& node, const std::string& file);
+
+/// The graph in the attribute `name`; nullptr if there is none.
+const onnx::GraphProto* graph_of(const onnx::NodeProto& node, std::string_view name);
 
 /// Returns whether a result of the node has the name of one of its operands.
 bool reads_itself(const onnx::NodeProto& node);

@@ -34,12 +34,6 @@ constexpr size_t kMostNested = 100;
 
 }  // namespace
 
-std::string OnnxImporter::where(const onnx::NodeProto& node) const {
-  std::string name = node.name();
-  for (int i = 0; name.empty() && i < node.output_size(); ++i) name = node.output(i);
-  return fmt::format("{}: node '{}' ({})", file_, name, node.op_type());
-}
-
 std::optional<int> OnnxImporter::read_opset(
     const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
   // Models before IR version 3 name no opset: they use the first.
@@ -167,7 +161,7 @@ std::optional<std::vector<int>> OnnxImporter::node_order() {
       if (output.empty()) continue;
       bool is_new = producer.emplace(output, i).second;
       if (is_new && !graph_.find_value(output).is_valid()) continue;
-      diags_.error_at(Code::Redefinition, where(proto_.node(i)), "`{}` is defined twice", output);
+      diags_.error_at(Code::Redefinition, place_of(proto_.node(i), file_), "`{}` is defined twice", output);
       is_good = false;
     }
   }
@@ -198,7 +192,7 @@ std::optional<std::vector<int>> OnnxImporter::node_order() {
   }
   if (order.size() == static_cast<size_t>(proto_.node_size())) return order;
   auto stuck = std::find_if(missing.begin(), missing.end(), [](int count) { return count > 0; });
-  return diags_.error_at(Code::BadModel, where(proto_.node(static_cast<int>(stuck - missing.begin()))),
+  return diags_.error_at(Code::BadModel, place_of(proto_.node(static_cast<int>(stuck - missing.begin())), file_),
                          "its operands depend on a cycle");
 }
 
@@ -252,7 +246,7 @@ ValueId OnnxImporter::find_operand(const std::string& name) {
 }
 
 void OnnxImporter::add_node(const onnx::NodeProto& node) {
-  std::string place = where(node);
+  std::string place = place_of(node, file_);
   // Nobody can read what has no name.
   if (std::all_of(node.output().begin(), node.output().end(), [](const std::string& name) { return name.empty(); }))
     return;

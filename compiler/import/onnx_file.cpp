@@ -8,6 +8,7 @@
 #include "compiler/import/attribute_kinds.h"
 #include "compiler/import/functions.h"
 #include "compiler/import/names.h"
+#include "compiler/import/node_checks.h"
 #include "compiler/import/proto.h"
 #include "compiler/import/sparse.h"
 
@@ -28,6 +29,7 @@ std::shared_ptr<const OnnxFile> OnnxFile::read(const std::string& path, support:
   file->folder_ = std::filesystem::path(path).parent_path().string();
   file->access_ = std::move(access);
   make_names_visible(*proto->mutable_graph());
+  if (!check_nodes(*proto, path, diags)) return nullptr;
   file->proto_ = std::move(proto);
   return file;
 }
@@ -94,9 +96,7 @@ runtime::Result<NodeView> OnnxFile::node(GraphRef graph, int index) const {
   NodeView view;
   view.op = node.op_type();
   view.domain = domain_of(node.domain());
-  std::string name = node.name();
-  for (int i = 0; name.empty() && i < node.output_size(); ++i) name = node.output(i);
-  view.where = fmt::format("{}: node '{}' ({})", path_, name, node.op_type());
+  view.where = place_of(node, path_);
   view.inputs.assign(node.input().begin(), node.input().end());
   view.outputs.assign(node.output().begin(), node.output().end());
   for (const auto& attribute : node.attribute()) {

@@ -114,7 +114,6 @@ class OnnxImporter {
   void mark_outputs();
   void check_output_type(const onnx::ValueInfoProto& output, const ir::TensorType& type);
 
-  std::string where(const onnx::NodeProto& node) const;
   std::string at(const std::string& kind, const std::string& name) const {
     return fmt::format("{}: {} '{}'", file_, kind, name);
   }

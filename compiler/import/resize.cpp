@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize of opset 18 and later.
+// What the operands of Resize may be, and Resize of opset 18 and later.
 #include <algorithm>
 #include <cmath>
 
@@ -85,7 +85,17 @@ void set_exact_scales(PendingNode& node, Emitter& emitter, const Shape& shape, c
   node.inputs[2] = emitter.graph().add_constant(emitter.fresh_name(name_for(node, "scales")), std::move(constant));
 }
 
+/// Whether operand `i` is there. Models before opset 13 give an empty list for one that is not.
+bool is_given(const PendingNode& node, const Emitter& emitter, size_t i) {
+  return has_input(node, i) && emitter.type(node.inputs[i]).shape != Shape{0};
+}
+
 }  // namespace
+
+bool one_of_scales_and_sizes(PendingNode& node, Emitter& emitter) {
+  return !is_given(node, emitter, 2) || !is_given(node, emitter, 3) ||
+         emitter.diags().error_at(Code::BadModel, node.where, "Resize takes scales or sizes, not both");
+}
 
 bool resize_all_axes(PendingNode& node, Emitter& emitter) {
   const std::string policy = node.attrs.get_string("keep_aspect_ratio_policy", "stretch");
@@ -96,8 +106,7 @@ bool resize_all_axes(PendingNode& node, Emitter& emitter) {
   if (!has_input(node, 0)) return true;
   const Shape shape = emitter.type(node.inputs[0]).shape;  // a copy: values are added
   const auto rank = static_cast<int64_t>(shape.size());
-  auto is_given = [&](size_t i) { return has_input(node, i) && emitter.type(node.inputs[i]).shape != Shape{0}; };
-  const bool keeps_ratio = policy != "stretch" && is_given(3);
+  const bool keeps_ratio = policy != "stretch" && is_given(node, emitter, 3);
   if (axes.empty() && !keeps_ratio) return true;
   for (int64_t d = 0; d < rank && axes.empty(); ++d) axes.push_back(d);
   for (int64_t& axis : axes) {
@@ -109,12 +118,12 @@ bool resize_all_axes(PendingNode& node, Emitter& emitter) {
   Extents extents{std::vector<double>(shape.size(), 0.0), std::vector<double>(shape.size(), 1.0), shape};
   extents.roi.resize(2 * shape.size(), 1.0);
   for (size_t operand = 1; operand < node.inputs.size(); ++operand) {
-    if (!is_given(operand)) continue;
+    if (!is_given(node, emitter, operand)) continue;
     if (!spread(node, emitter, operand, axes, &extents)) return false;
     if (operand == 1) node.inputs[1] = emitter.add_floats(name_for(node, "roi"), extents.roi);
     if (operand == 2) node.inputs[2] = emitter.add_floats(name_for(node, "scales"), extents.scales);
   }
-  if (!is_given(3)) return true;
+  if (!is_given(node, emitter, 3)) return true;
   if (keeps_ratio) {
     if (!keep_ratio(node, emitter, policy, shape, axes, &extents)) return false;
     set_exact_scales(node, emitter, shape, extents);

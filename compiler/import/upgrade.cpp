@@ -179,6 +179,9 @@ bool reduce_flags(PendingNode& node, Emitter& emitter) {
 // Split(x) {num_outputs = 3}  =>  Split(x, sizes), the last one smaller where the axis does not divide.
 bool split_num_outputs(PendingNode& node, Emitter& emitter) {
   int64_t parts = node.attrs.get_int("num_outputs", 0);
+  if (has_input(node, 1) && node.attrs.has("num_outputs")) {
+    return emitter.diags().error_at(Code::BadAttribute, node.where, "Split takes sizes or `num_outputs`, not both");
+  }
   node.attrs.erase("num_outputs");
   if (has_input(node, 1) || !has_input(node, 0) || parts < 1 || parts > (1 << 16)) return true;
   const Shape& shape = emitter.type(node.inputs[0]).shape;
@@ -295,6 +298,7 @@ constexpr std::array kRows = {
     Row{"ReduceSumSquare", 18, kAlways, axes_attribute},
     Row{"Reshape", 1, 4, reshape_operand},
     Row{"Resize", 10, 10, to_resize},
+    Row{"Resize", 11, kAlways, one_of_scales_and_sizes},
     Row{"Resize", 18, kAlways, resize_all_axes},
     Row{"RoiAlign", 1, 15, roi_align_coordinates},
     Row{"Scatter", 1, kAlways, rename_scatter},

@@ -16,43 +16,48 @@ constexpr std::string_view kPrelude = R"(#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __GNUC__
+#define HELPER static inline __attribute__((unused))
+#else
+#define HELPER static inline
+#endif
 #define LANES 4
 typedef struct { float v[LANES]; } vec;
 typedef struct { int v[LANES]; } mask;
 
-static inline float f_load(const void *b, int64_t i) { float r; memcpy(&r, (const char *)b + 4 * i, 4); return r; }
-static inline void f_store(void *b, int64_t i, float x) { memcpy((char *)b + 4 * i, &x, 4); }
-static inline int m_load(const void *b, int64_t i) { return ((const unsigned char *)b)[i] != 0; }
-static inline void m_store(void *b, int64_t i, int x) { ((unsigned char *)b)[i] = (unsigned char)x; }
-static inline int64_t i4_load(const void *b, int64_t i) { int32_t r; memcpy(&r, (const char *)b + 4 * i, 4); return r; }
-static inline int64_t i8_load(const void *b, int64_t i) { int64_t r; memcpy(&r, (const char *)b + 8 * i, 8); return r; }
-static inline void i8_store(void *b, int64_t i, int64_t x) { memcpy((char *)b + 8 * i, &x, 8); }
-static inline int64_t i_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t i_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int32_t bits_of(float x) { int32_t r; memcpy(&r, &x, 4); return r; }
-static inline float of_bits(uint32_t x) { float r; memcpy(&r, &x, 4); return r; }
-static inline uint32_t u_of(float x) { return (uint32_t)bits_of(x); }
+HELPER float f_load(const void *b, int64_t i) { float r; memcpy(&r, (const char *)b + 4 * i, 4); return r; }
+HELPER void f_store(void *b, int64_t i, float x) { memcpy((char *)b + 4 * i, &x, 4); }
+HELPER int m_load(const void *b, int64_t i) { return ((const unsigned char *)b)[i] != 0; }
+HELPER void m_store(void *b, int64_t i, int x) { ((unsigned char *)b)[i] = (unsigned char)x; }
+HELPER int64_t i4_load(const void *b, int64_t i) { int32_t r; memcpy(&r, (const char *)b + 4 * i, 4); return r; }
+HELPER int64_t i8_load(const void *b, int64_t i) { int64_t r; memcpy(&r, (const char *)b + 8 * i, 8); return r; }
+HELPER void i8_store(void *b, int64_t i, int64_t x) { memcpy((char *)b + 8 * i, &x, 8); }
+HELPER int64_t i_min(int64_t a, int64_t b) { return a < b ? a : b; }
+HELPER int64_t i_max(int64_t a, int64_t b) { return a > b ? a : b; }
+HELPER int32_t bits_of(float x) { int32_t r; memcpy(&r, &x, 4); return r; }
+HELPER float of_bits(uint32_t x) { float r; memcpy(&r, &x, 4); return r; }
+HELPER uint32_t u_of(float x) { return (uint32_t)bits_of(x); }
 
 #define UNARY(name, expr) \
-  static inline float f_##name(float a) { return expr; } \
-  static inline vec v_##name(vec a) { vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_##name(a.v[l]); return r; }
+  HELPER float f_##name(float a) { return expr; } \
+  HELPER vec v_##name(vec a) { vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_##name(a.v[l]); return r; }
 #define BINARY(name, expr) \
-  static inline float f_##name(float a, float b) { return expr; } \
-  static inline vec v_##name(vec a, vec b) { \
+  HELPER float f_##name(float a, float b) { return expr; } \
+  HELPER vec v_##name(vec a, vec b) { \
     vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_##name(a.v[l], b.v[l]); return r; }
 #define COMPARE(name, expr) \
-  static inline int f_##name(float a, float b) { return expr; } \
-  static inline mask v_##name(vec a, vec b) { \
+  HELPER int f_##name(float a, float b) { return expr; } \
+  HELPER mask v_##name(vec a, vec b) { \
     mask r; for (int l = 0; l < LANES; ++l) r.v[l] = f_##name(a.v[l], b.v[l]); return r; }
 #define SHIFT(name, expr) \
-  static inline float f_##name(float a, int b) { return expr; } \
-  static inline vec v_##name(vec a, int b) { vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_##name(a.v[l], b); return r; }
+  HELPER float f_##name(float a, int b) { return expr; } \
+  HELPER vec v_##name(vec a, int b) { vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_##name(a.v[l], b); return r; }
 #define MASKS(name, expr) \
-  static inline int f_##name(int a, int b) { return expr; } \
-  static inline mask v_##name(mask a, mask b) { \
+  HELPER int f_##name(int a, int b) { return expr; } \
+  HELPER mask v_##name(mask a, mask b) { \
     mask r; for (int l = 0; l < LANES; ++l) r.v[l] = f_##name(a.v[l], b.v[l]); return r; }
 #define REDUCE(name, expr) \
-  static inline float v_##name(vec x) { \
+  HELPER float v_##name(vec x) { \
     for (int w = LANES / 2; w > 0; w /= 2) for (int l = 0; l < w; ++l) { float a = x.v[l], b = x.v[l + w]; x.v[l] = expr; } \
     return x.v[0]; }
 
@@ -97,36 +102,36 @@ UNARY(cosf, cosf(a))
 BINARY(powf, powf(a, b))
 BINARY(fmodf, fmodf(a, b))
 
-static inline float f_fromindex(int64_t i) { return (float)i; }
-static inline float f_fma(float a, float b, float c) { return a * b + c; }
-static inline vec v_fma(vec a, vec b, vec c) { return v_fadd(v_fmul(a, b), c); }
-static inline float f_select(int m, float a, float b) { return m ? a : b; }
-static inline vec v_select(mask m, vec a, vec b) {
+HELPER float f_fromindex(int64_t i) { return (float)i; }
+HELPER float f_fma(float a, float b, float c) { return a * b + c; }
+HELPER vec v_fma(vec a, vec b, vec c) { return v_fadd(v_fmul(a, b), c); }
+HELPER float f_select(int m, float a, float b) { return m ? a : b; }
+HELPER vec v_select(mask m, vec a, vec b) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? a.v[l] : b.v[l]; return r; }
-static inline vec v_splat(float a) { vec r; for (int l = 0; l < LANES; ++l) r.v[l] = a; return r; }
-static inline mask v_splat_mask(int a) { mask r; for (int l = 0; l < LANES; ++l) r.v[l] = a; return r; }
-static inline vec v_splat_bits(int64_t n) { return v_splat(of_bits((uint32_t)(int32_t)i_min(n, LANES))); }
-static inline vec v_even(vec a, vec b) {
+HELPER vec v_splat(float a) { vec r; for (int l = 0; l < LANES; ++l) r.v[l] = a; return r; }
+HELPER mask v_splat_mask(int a) { mask r; for (int l = 0; l < LANES; ++l) r.v[l] = a; return r; }
+HELPER vec v_splat_bits(int64_t n) { return v_splat(of_bits((uint32_t)(int32_t)i_min(n, LANES))); }
+HELPER vec v_even(vec a, vec b) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = 2 * l < LANES ? a.v[2 * l] : b.v[2 * l - LANES]; return r; }
-static inline vec v_load(const void *b, int64_t i) { vec r; memcpy(&r, (const char *)b + 4 * i, sizeof r); return r; }
-static inline vec v_load_if(const void *b, int64_t i, mask m) {
+HELPER vec v_load(const void *b, int64_t i) { vec r; memcpy(&r, (const char *)b + 4 * i, sizeof r); return r; }
+HELPER vec v_load_if(const void *b, int64_t i, mask m) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? f_load(b, i + l) : 0.0f; return r; }
-static inline vec v_gather(const void *b, int64_t i, vec at) {
+HELPER vec v_gather(const void *b, int64_t i, vec at) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_load(b, i + bits_of(at.v[l])); return r; }
-static inline vec v_gather_if(const void *b, int64_t i, vec at, mask m) {
+HELPER vec v_gather_if(const void *b, int64_t i, vec at, mask m) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? f_load(b, i + bits_of(at.v[l])) : 0.0f; return r; }
 #define ELEMENT(name, type, to) \
-  static inline float f_load_##name(const void *b, int64_t i) { \
+  HELPER float f_load_##name(const void *b, int64_t i) { \
     type x; memcpy(&x, (const char *)b + (int64_t)sizeof x * i, sizeof x); return (float)x; } \
-  static inline vec v_load_##name(const void *b, int64_t i) { \
+  HELPER vec v_load_##name(const void *b, int64_t i) { \
     vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_load_##name(b, i + l); return r; } \
-  static inline vec v_load_##name##_if(const void *b, int64_t i, mask m) { \
+  HELPER vec v_load_##name##_if(const void *b, int64_t i, mask m) { \
     vec r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? f_load_##name(b, i + l) : 0.0f; return r; } \
-  static inline void f_store_##name(void *b, int64_t i, float a) { \
+  HELPER void f_store_##name(void *b, int64_t i, float a) { \
     type x = to; memcpy((char *)b + (int64_t)sizeof x * i, &x, sizeof x); } \
-  static inline void v_store_##name(void *b, int64_t i, vec a) { \
+  HELPER void v_store_##name(void *b, int64_t i, vec a) { \
     for (int l = 0; l < LANES; ++l) f_store_##name(b, i + l, a.v[l]); } \
-  static inline void v_store_##name##_if(void *b, int64_t i, vec a, mask m) { \
+  HELPER void v_store_##name##_if(void *b, int64_t i, vec a, mask m) { \
     for (int l = 0; l < LANES; ++l) if (m.v[l]) f_store_##name(b, i + l, a.v[l]); }
 ELEMENT(i32, int32_t, a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a <= -0x1p31f ? INT32_MIN : (int32_t)a)
 ELEMENT(i64, int64_t, a != a ? 0 : a >= 0x1p63f ? INT64_MAX : a <= -0x1p63f ? INT64_MIN : (int64_t)a)
@@ -136,20 +141,20 @@ SMALL(i8, int8_t, INT8_MIN, INT8_MAX)
 SMALL(u8, uint8_t, 0, UINT8_MAX)
 SMALL(i16, int16_t, INT16_MIN, INT16_MAX)
 #define BYTE(name, type) \
-  static inline float f_byte_##name(const void *b, int64_t i) { \
+  HELPER float f_byte_##name(const void *b, int64_t i) { \
     return of_bits((uint32_t)(int32_t)((const type *)b)[i]); } \
-  static inline vec v_byte_##name(const void *b, int64_t i) { \
+  HELPER vec v_byte_##name(const void *b, int64_t i) { \
     vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_byte_##name(b, i + l); return r; } \
-  static inline vec v_byte_##name##_if(const void *b, int64_t i, mask m) { \
+  HELPER vec v_byte_##name##_if(const void *b, int64_t i, mask m) { \
     vec r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? f_byte_##name(b, i + l) : 0.0f; return r; } \
-  static inline void f_put_##name(void *b, int64_t i, float a) { ((type *)b)[i] = (type)bits_of(a); } \
-  static inline void v_put_##name(void *b, int64_t i, vec a) { \
+  HELPER void f_put_##name(void *b, int64_t i, float a) { ((type *)b)[i] = (type)bits_of(a); } \
+  HELPER void v_put_##name(void *b, int64_t i, vec a) { \
     for (int l = 0; l < LANES; ++l) f_put_##name(b, i + l, a.v[l]); } \
-  static inline void v_put_##name##_if(void *b, int64_t i, vec a, mask m) { \
+  HELPER void v_put_##name##_if(void *b, int64_t i, vec a, mask m) { \
     for (int l = 0; l < LANES; ++l) if (m.v[l]) f_put_##name(b, i + l, a.v[l]); }
 BYTE(i8, signed char)
 BYTE(u8, unsigned char)
-static inline float f_dot4(float sum, float a, float b, float even) {
+HELPER float f_dot4(float sum, float a, float b, float even) {
   uint32_t r = u_of(sum), x = u_of(a), y = u_of(b);
   (void)even;
   for (int k = 0; k < 32; k += 8) {
@@ -157,20 +162,20 @@ static inline float f_dot4(float sum, float a, float b, float even) {
     r += (uint32_t)(u * s);
   }
   return of_bits(r); }
-static inline vec v_dot4(vec sum, vec a, vec b, vec even) {
+HELPER vec v_dot4(vec sum, vec a, vec b, vec even) {
   vec r; for (int l = 0; l < LANES; ++l) r.v[l] = f_dot4(sum.v[l], a.v[l], b.v[l], even.v[l]); return r; }
-static inline mask vm_load(const void *b, int64_t i) { mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m_load(b, i + l); return r; }
-static inline mask vm_load_if(const void *b, int64_t i, mask m) {
+HELPER mask vm_load(const void *b, int64_t i) { mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m_load(b, i + l); return r; }
+HELPER mask vm_load_if(const void *b, int64_t i, mask m) {
   mask r; for (int l = 0; l < LANES; ++l) r.v[l] = m.v[l] ? m_load(b, i + l) : 0; return r; }
-static inline void v_store(void *b, int64_t i, vec x) { memcpy((char *)b + 4 * i, &x, sizeof x); }
-static inline void v_store_if(void *b, int64_t i, vec x, mask m) {
+HELPER void v_store(void *b, int64_t i, vec x) { memcpy((char *)b + 4 * i, &x, sizeof x); }
+HELPER void v_store_if(void *b, int64_t i, vec x, mask m) {
   for (int l = 0; l < LANES; ++l) if (m.v[l]) f_store(b, i + l, x.v[l]); }
-static inline void vm_store(void *b, int64_t i, mask x) { for (int l = 0; l < LANES; ++l) m_store(b, i + l, x.v[l]); }
-static inline void vm_store_if(void *b, int64_t i, mask x, mask m) {
+HELPER void vm_store(void *b, int64_t i, mask x) { for (int l = 0; l < LANES; ++l) m_store(b, i + l, x.v[l]); }
+HELPER void vm_store_if(void *b, int64_t i, mask x, mask m) {
   for (int l = 0; l < LANES; ++l) if (m.v[l]) m_store(b, i + l, x.v[l]); }
-static inline void v_scatter(void *b, int64_t i, vec x, vec at) {
+HELPER void v_scatter(void *b, int64_t i, vec x, vec at) {
   for (int l = 0; l < LANES; ++l) f_store(b, i + bits_of(at.v[l]), x.v[l]); }
-static inline void v_scatter_if(void *b, int64_t i, vec x, vec at, mask m) {
+HELPER void v_scatter_if(void *b, int64_t i, vec x, vec at, mask m) {
   for (int l = 0; l < LANES; ++l) if (m.v[l]) f_store(b, i + bits_of(at.v[l]), x.v[l]); }
 )";
 

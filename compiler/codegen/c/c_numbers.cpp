@@ -15,50 +15,50 @@ constexpr std::string_view kAnyNumber = R"(
 typedef struct { $N v[LANES@]; } vec@;
 typedef struct { int v[LANES@]; } mask@;
 
-static inline $N f@_load(const void *b, int64_t i) {
+HELPER $N f@_load(const void *b, int64_t i) {
   $N r; memcpy(&r, (const char *)b + (int64_t)sizeof r * i, sizeof r); return r; }
-static inline void f@_store(void *b, int64_t i, $N x) { memcpy((char *)b + (int64_t)sizeof x * i, &x, sizeof x); }
-static inline $U u@_of($N x) { $U r; memcpy(&r, &x, sizeof r); return r; }
-static inline $S s@_of($N x) { $S r; memcpy(&r, &x, sizeof r); return r; }
-static inline $N n@_of($U x) { $N r; memcpy(&r, &x, sizeof r); return r; }
+HELPER void f@_store(void *b, int64_t i, $N x) { memcpy((char *)b + (int64_t)sizeof x * i, &x, sizeof x); }
+HELPER $U u@_of($N x) { $U r; memcpy(&r, &x, sizeof r); return r; }
+HELPER $S s@_of($N x) { $S r; memcpy(&r, &x, sizeof r); return r; }
+HELPER $N n@_of($U x) { $N r; memcpy(&r, &x, sizeof r); return r; }
 
 #define UNARY@(name, expr) \
-  static inline $N f@_##name($N a) { return expr; } \
-  static inline vec@ v@_##name(vec@ a) { \
+  HELPER $N f@_##name($N a) { return expr; } \
+  HELPER vec@ v@_##name(vec@ a) { \
     vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_##name(a.v[l]); return r; }
 #define BINARY@(name, expr) \
-  static inline $N f@_##name($N a, $N b) { return expr; } \
-  static inline vec@ v@_##name(vec@ a, vec@ b) { \
+  HELPER $N f@_##name($N a, $N b) { return expr; } \
+  HELPER vec@ v@_##name(vec@ a, vec@ b) { \
     vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_##name(a.v[l], b.v[l]); return r; }
 #define COMPARE@(name, expr) \
-  static inline int f@_##name($N a, $N b) { return expr; } \
-  static inline mask@ v@_##name(vec@ a, vec@ b) { \
+  HELPER int f@_##name($N a, $N b) { return expr; } \
+  HELPER mask@ v@_##name(vec@ a, vec@ b) { \
     mask@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_##name(a.v[l], b.v[l]); return r; }
 #define SHIFT@(name, expr) \
-  static inline $N f@_##name($N a, int b) { return expr; } \
-  static inline vec@ v@_##name(vec@ a, int b) { \
+  HELPER $N f@_##name($N a, int b) { return expr; } \
+  HELPER vec@ v@_##name(vec@ a, int b) { \
     vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_##name(a.v[l], b); return r; }
 #define MASKS@(name, expr) \
-  static inline int f@_##name(int a, int b) { return expr; } \
-  static inline mask@ v@_##name(mask@ a, mask@ b) { \
+  HELPER int f@_##name(int a, int b) { return expr; } \
+  HELPER mask@ v@_##name(mask@ a, mask@ b) { \
     mask@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_##name(a.v[l], b.v[l]); return r; }
 #define REDUCE@(name, expr) \
-  static inline $N v@_##name(vec@ x) { \
+  HELPER $N v@_##name(vec@ x) { \
     for (int w = LANES@ / 2; w > 0; w /= 2) \
       for (int l = 0; l < w; ++l) { $N a = x.v[l], b = x.v[l + w]; x.v[l] = expr; } \
     return x.v[0]; }
 #define ELEMENT@(name, type, to) \
-  static inline $N f@_load_##name(const void *b, int64_t i) { \
+  HELPER $N f@_load_##name(const void *b, int64_t i) { \
     type x; memcpy(&x, (const char *)b + (int64_t)sizeof x * i, sizeof x); return ($N)x; } \
-  static inline vec@ v@_load_##name(const void *b, int64_t i) { \
+  HELPER vec@ v@_load_##name(const void *b, int64_t i) { \
     vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_load_##name(b, i + l); return r; } \
-  static inline vec@ v@_load_##name##_if(const void *b, int64_t i, mask@ m) { \
+  HELPER vec@ v@_load_##name##_if(const void *b, int64_t i, mask@ m) { \
     vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = m.v[l] ? f@_load_##name(b, i + l) : 0; return r; } \
-  static inline void f@_store_##name(void *b, int64_t i, $N a) { \
+  HELPER void f@_store_##name(void *b, int64_t i, $N a) { \
     type x = to; memcpy((char *)b + (int64_t)sizeof x * i, &x, sizeof x); } \
-  static inline void v@_store_##name(void *b, int64_t i, vec@ a) { \
+  HELPER void v@_store_##name(void *b, int64_t i, vec@ a) { \
     for (int l = 0; l < LANES@; ++l) f@_store_##name(b, i + l, a.v[l]); } \
-  static inline void v@_store_##name##_if(void *b, int64_t i, vec@ a, mask@ m) { \
+  HELPER void v@_store_##name##_if(void *b, int64_t i, vec@ a, mask@ m) { \
     for (int l = 0; l < LANES@; ++l) if (m.v[l]) f@_store_##name(b, i + l, a.v[l]); }
 
 BINARY@(fmax, a > b ? a : b)
@@ -80,36 +80,36 @@ MASKS@(maskand, a & b)
 MASKS@(maskor, a | b)
 MASKS@(maskxor, a ^ b)
 
-static inline $N f@_fromindex(int64_t i) { return ($N)i; }
-static inline $N f@_select(int m, $N a, $N b) { return m ? a : b; }
-static inline vec@ v@_select(mask@ m, vec@ a, vec@ b) {
+HELPER $N f@_fromindex(int64_t i) { return ($N)i; }
+HELPER $N f@_select(int m, $N a, $N b) { return m ? a : b; }
+HELPER vec@ v@_select(mask@ m, vec@ a, vec@ b) {
   vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = m.v[l] ? a.v[l] : b.v[l]; return r; }
-static inline vec@ v@_splat($N a) { vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = a; return r; }
-static inline mask@ v@_splat_mask(int a) { mask@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = a; return r; }
-static inline vec@ v@_splat_bits(int64_t n) { return v@_splat(n@_of(($U)($S)i_min(n, LANES@))); }
-static inline vec@ v@_even(vec@ a, vec@ b) {
+HELPER vec@ v@_splat($N a) { vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = a; return r; }
+HELPER mask@ v@_splat_mask(int a) { mask@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = a; return r; }
+HELPER vec@ v@_splat_bits(int64_t n) { return v@_splat(n@_of(($U)($S)i_min(n, LANES@))); }
+HELPER vec@ v@_even(vec@ a, vec@ b) {
   vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = 2 * l < LANES@ ? a.v[2 * l] : b.v[2 * l - LANES@]; return r; }
-static inline vec@ v@_load(const void *b, int64_t i) {
+HELPER vec@ v@_load(const void *b, int64_t i) {
   vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_load(b, i + l); return r; }
-static inline vec@ v@_load_if(const void *b, int64_t i, mask@ m) {
+HELPER vec@ v@_load_if(const void *b, int64_t i, mask@ m) {
   vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = m.v[l] ? f@_load(b, i + l) : 0; return r; }
-static inline vec@ v@_gather(const void *b, int64_t i, vec@ at) {
+HELPER vec@ v@_gather(const void *b, int64_t i, vec@ at) {
   vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_load(b, i + s@_of(at.v[l])); return r; }
-static inline vec@ v@_gather_if(const void *b, int64_t i, vec@ at, mask@ m) {
+HELPER vec@ v@_gather_if(const void *b, int64_t i, vec@ at, mask@ m) {
   vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = m.v[l] ? f@_load(b, i + s@_of(at.v[l])) : 0; return r; }
-static inline mask@ vm@_load(const void *b, int64_t i) {
+HELPER mask@ vm@_load(const void *b, int64_t i) {
   mask@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = m_load(b, i + l); return r; }
-static inline mask@ vm@_load_if(const void *b, int64_t i, mask@ m) {
+HELPER mask@ vm@_load_if(const void *b, int64_t i, mask@ m) {
   mask@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = m.v[l] ? m_load(b, i + l) : 0; return r; }
-static inline void v@_store(void *b, int64_t i, vec@ x) { for (int l = 0; l < LANES@; ++l) f@_store(b, i + l, x.v[l]); }
-static inline void v@_store_if(void *b, int64_t i, vec@ x, mask@ m) {
+HELPER void v@_store(void *b, int64_t i, vec@ x) { for (int l = 0; l < LANES@; ++l) f@_store(b, i + l, x.v[l]); }
+HELPER void v@_store_if(void *b, int64_t i, vec@ x, mask@ m) {
   for (int l = 0; l < LANES@; ++l) if (m.v[l]) f@_store(b, i + l, x.v[l]); }
-static inline void vm@_store(void *b, int64_t i, mask@ x) { for (int l = 0; l < LANES@; ++l) m_store(b, i + l, x.v[l]); }
-static inline void vm@_store_if(void *b, int64_t i, mask@ x, mask@ m) {
+HELPER void vm@_store(void *b, int64_t i, mask@ x) { for (int l = 0; l < LANES@; ++l) m_store(b, i + l, x.v[l]); }
+HELPER void vm@_store_if(void *b, int64_t i, mask@ x, mask@ m) {
   for (int l = 0; l < LANES@; ++l) if (m.v[l]) m_store(b, i + l, x.v[l]); }
-static inline void v@_scatter(void *b, int64_t i, vec@ x, vec@ at) {
+HELPER void v@_scatter(void *b, int64_t i, vec@ x, vec@ at) {
   for (int l = 0; l < LANES@; ++l) f@_store(b, i + s@_of(at.v[l]), x.v[l]); }
-static inline void v@_scatter_if(void *b, int64_t i, vec@ x, vec@ at, mask@ m) {
+HELPER void v@_scatter_if(void *b, int64_t i, vec@ x, vec@ at, mask@ m) {
   for (int l = 0; l < LANES@; ++l) if (m.v[l]) f@_store(b, i + s@_of(at.v[l]), x.v[l]); }
 )";
 
@@ -154,21 +154,21 @@ constexpr std::string_view kFromInt = R"(
 ELEMENT@(i64, int64_t, a)
 #define MOVED@(name, type) \
   ELEMENT@(name, type, (type)a) \
-  static inline vec@ v@_gather_##name(const void *b, int64_t i, vec@ at) { \
+  HELPER vec@ v@_gather_##name(const void *b, int64_t i, vec@ at) { \
     vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = f@_load_##name(b, i + s@_of(at.v[l])); return r; } \
-  static inline vec@ v@_gather_##name##_if(const void *b, int64_t i, vec@ at, mask@ m) { \
+  HELPER vec@ v@_gather_##name##_if(const void *b, int64_t i, vec@ at, mask@ m) { \
     vec@ r; for (int l = 0; l < LANES@; ++l) r.v[l] = m.v[l] ? f@_load_##name(b, i + s@_of(at.v[l])) : 0; return r; } \
-  static inline void v@_scatter_##name(void *b, int64_t i, vec@ x, vec@ at) { \
+  HELPER void v@_scatter_##name(void *b, int64_t i, vec@ x, vec@ at) { \
     for (int l = 0; l < LANES@; ++l) f@_store_##name(b, i + s@_of(at.v[l]), x.v[l]); } \
-  static inline void v@_scatter_##name##_if(void *b, int64_t i, vec@ x, vec@ at, mask@ m) { \
+  HELPER void v@_scatter_##name##_if(void *b, int64_t i, vec@ x, vec@ at, mask@ m) { \
     for (int l = 0; l < LANES@; ++l) if (m.v[l]) f@_store_##name(b, i + s@_of(at.v[l]), x.v[l]); }
 MOVED@(u8, uint8_t)
 MOVED@(i16, int16_t)
 )";
 
 constexpr std::string_view kFused = R"(
-static inline $N f@_fma($N a, $N b, $N c) { return f@_fadd(f@_fmul(a, b), c); }
-static inline vec@ v@_fma(vec@ a, vec@ b, vec@ c) { return v@_fadd(v@_fmul(a, b), c); }
+HELPER $N f@_fma($N a, $N b, $N c) { return f@_fadd(f@_fmul(a, b), c); }
+HELPER vec@ v@_fma(vec@ a, vec@ b, vec@ c) { return v@_fadd(v@_fmul(a, b), c); }
 )";
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

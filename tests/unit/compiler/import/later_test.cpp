@@ -170,6 +170,27 @@ TEST_F(LaterTest, ResizeScalesARegionOfItsAxes) {
   EXPECT_EQ(run(imported_as("Resize")), (Floats{2, 2, 3, 3, 6, 6, 7, 7}));
 }
 
+TEST_F(LaterTest, SizesAreGivenInOneWay) {
+  for (int opset : {13, 19}) {
+    model_.clear_graph();
+    set_opset(opset);
+    input("x", {1, 1, 2, 2});
+    floats("scales", {4}, {1, 1, 2, 2});
+    integers("sizes", {4}, {1, 1, 4, 4});
+    node("Resize", {"x", "", "scales", "sizes"}, {"y"});
+    output("y");
+    EXPECT_FALSE(import_model());
+    EXPECT_NE(messages().find("Resize takes scales or sizes, not both"), std::string::npos) << messages();
+  }
+  model_.clear_graph();
+  input("x", {4});
+  integers("sizes", {2}, {1, 3});
+  attr(node("Split", {"x", "sizes"}, {"a", "b"}), "num_outputs", int64_t{2});
+  output("a");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("Split takes sizes or `num_outputs`, not both"), std::string::npos) << messages();
+}
+
 TEST_F(LaterTest, ExtentsOfAKeptRatioAreBounded) {
   set_opset(19);
   input("x", {1, 1, 1 << 20, 2});

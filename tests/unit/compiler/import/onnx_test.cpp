@@ -660,11 +660,39 @@ TEST_F(ImportTest, UnknownOperatorsAreNamedOnceWithANearOne) {
 
 TEST_F(ImportTest, ControlFlowIsRefused) {
   input("c", {}, TensorProto::BOOL);
-  graph_attr(node("If", {"c"}, {"y"}), "then_branch").set_name("g");
+  auto& branching = node("If", {"c"}, {"y"});
+  for (const char* name : {"then_branch", "else_branch"}) graph_attr(branching, name).set_name(name);
   output("y");
   EXPECT_FALSE(import_model());
   EXPECT_NE(messages().find("node 'y' (If)"), std::string::npos) << messages();
   EXPECT_NE(messages().find("the condition of an If must be constant"), std::string::npos) << messages();
+}
+
+TEST_F(ImportTest, AnIfHasBothBranches) {
+  initializer("yes", {}, TensorProto::BOOL).add_int32_data(1);
+  input("x", {2});
+  graph_attr(node("If", {"yes"}, {"y"}), "then_branch").add_output()->set_name("x");
+  output("y");
+  EXPECT_FALSE(import_model());
+  EXPECT_NE(messages().find("node 'y' (If): error: an If has a `then_branch` and an `else_branch`"), std::string::npos)
+      << messages();
+}
+
+TEST_F(ImportTest, AttributesAreGivenOnce) {
+  input("x", {2});
+  auto& branching = node("If", {"c"}, {"y"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    onnx::NodeProto& inner = *graph_attr(branching, name).add_node();
+    inner.set_op_type("Softmax");
+    inner.add_input("x");
+    inner.add_output(name);
+    for (int64_t axis : {0, 1}) attr(inner, "axis", axis);
+  }
+  output("y");
+  EXPECT_FALSE(import_model());
+  EXPECT_EQ(diags_.error_count(), 2u);
+  EXPECT_NE(messages().find("node 'else_branch' (Softmax): error: attribute `axis` is given twice"), std::string::npos)
+      << messages();
 }
 
 TEST_F(ImportTest, CyclesAndDoubleAndMissingDefinitions) {

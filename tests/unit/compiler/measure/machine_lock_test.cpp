@@ -122,12 +122,12 @@ TEST(MachineLockTest, WhoWaitsIsWokenAtOnce) {
   for (int tries = 0; tries < 10 && fastest > milliseconds(400); ++tries) {
     Holder holder(name);
     std::vector<LockHolder> reported;
+    const int process = holder.process();
     const auto start = Clock::now();
     std::thread ends([&] {
       std::this_thread::sleep_for(milliseconds(50));
       holder.end();
     });
-    const int process = holder.process();
     const MachineLock lock(name, [&](const LockHolder& who, double) { reported.push_back(who); });
     fastest = std::min(fastest, Clock::now() - start);
     ends.join();

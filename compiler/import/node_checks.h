@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of nodes that make their meaning ambiguous, whatever the operator.
+#pragma once
+
+#include <string>
+
+#include "compiler/import/proto.h"
+#include "compiler/support/diagnostic.h"
+
+namespace collage::import {
+
+/// Reports each node with two attributes of one name, and each If without both branches; also those of functions and of
+/// graphs inside nodes. Returns whether there is none.
+bool check_nodes(const onnx::ModelProto& model, const std::string& file, support::Diagnostics& diags);
+
+}  // namespace collage::import
