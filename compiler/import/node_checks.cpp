@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/node_checks.h"
 
-#include <algorithm>
-#include <string_view>
-
 #include "compiler/import/functions.h"
 #include "compiler/import/names.h"
 
@@ -11,6 +8,9 @@ namespace collage::import {
 namespace {
 
 using support::Code;
+
+/// More faults are not reported.
+constexpr int kMostFaults = 20;
 
 class NodeChecks {
  public:
@@ -20,29 +20,30 @@ class NodeChecks {
     for (const onnx::NodeProto& node : nodes) check(node);
   }
 
-  bool is_good() const { return is_good_; }
+  bool is_good() const { return faults_ == 0; }
 
  private:
   void check(const onnx::NodeProto& node) {
     NameSet names;
     for (const auto& attribute : node.attribute()) {
       if (!names.insert(attribute.name()).second) {
-        is_good_ = diags_.error_at(Code::BadAttribute, place_of(node, file_), "attribute `{}` is given twice",
-                                   attribute.name());
+        report(node, Code::BadAttribute, fmt::format("attribute `{}` is given twice", attribute.name()));
       }
       if (attribute.has_g()) check_all(attribute.g().node());
       for (const auto& graph : attribute.graphs()) check_all(graph.node());
     }
     if (node.op_type() == "If" && domain_of(node.domain()).empty() &&
         !(graph_of(node, "then_branch") && graph_of(node, "else_branch"))) {
-      is_good_ =
-          diags_.error_at(Code::BadModel, place_of(node, file_), "an If has a `then_branch` and an `else_branch`");
+      report(node, Code::BadModel, "an If has a `then_branch` and an `else_branch`");
     }
+  }
+  void report(const onnx::NodeProto& node, Code code, std::string_view fault) {
+    if (++faults_ <= kMostFaults) diags_.error_at(code, place_of(node, file_), "{}", fault);
   }
 
   const std::string& file_;
   support::Diagnostics& diags_;
-  bool is_good_ = true;
+  int faults_ = 0;
 };
 
 }  // namespace

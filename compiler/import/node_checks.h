@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of nodes that make their meaning ambiguous, whatever the operator.
+// Faults in the form of nodes, found before any of them is imported.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace collage::import {
 
 /// Reports each node with two attributes of one name, and each If without both branches; also those of functions and of
-/// graphs inside nodes. Returns whether there is none.
+/// graphs inside nodes, and 20 at most. Returns whether there is none.
 bool check_nodes(const onnx::ModelProto& model, const std::string& file, support::Diagnostics& diags);
 
 }  // namespace collage::import

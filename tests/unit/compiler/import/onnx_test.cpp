@@ -695,6 +695,13 @@ TEST_F(ImportTest, AttributesAreGivenOnce) {
       << messages();
 }
 
+TEST_F(ImportTest, FaultsOfManyNodesAreReportedOnlyOfTheFirst) {
+  for (int i = 0; i < 100; ++i) node("If", {"c"}, {fmt::format("y{}", i)});
+  output("y0");
+  EXPECT_FALSE(import_model());
+  EXPECT_EQ(diags_.error_count(), 20u);
+}
+
 TEST_F(ImportTest, CyclesAndDoubleAndMissingDefinitions) {
   input("x", {2});
   node("Add", {"x", "b"}, {"a"});
