@@ -28,9 +28,6 @@ using runtime::ExecutableMemory;
 using runtime::Result;
 using runtime::Status;
 
-/// Of the beginning of each kernel: a cache line, more than any loop in it is aligned to.
-constexpr size_t kCodeAlignment = 64;
-
 bool uses_tiles(const std::vector<Stmt>& statements) {
   return std::any_of(statements.begin(), statements.end(), [](const Stmt& statement) {
     return statement.kind == Stmt::Kind::TileConfig || uses_tiles(statement.body);
@@ -80,19 +77,24 @@ class JitImpl : public Jit {
       return Status::error(
           fmt::format("generator `{}` does not take {}", ir::name_of(*group.generator), describe(graph, group)));
     }
-    const Result<std::vector<std::vector<std::string>>> symbols = compile(sketches);
-    if (!symbols) return symbols.status();
+    const Result<std::vector<std::vector<const Kernel*>>> compiled = compile(sketches);
+    if (!compiled) return compiled.status();
     for (size_t i = 0; i < groups.size(); ++i) {
-      const std::vector<std::string>& names = (*symbols)[i];
-      if (names.empty() || std::find(names.begin(), names.end(), "") != names.end()) {
-        for (ir::NodeId node : groups[i].nodes)
-          partition.calls.emplace_back(LoweredReference{node, whole_copy(graph, node)});
+      const std::vector<const Kernel*>& kernels = (*compiled)[i];
+      const auto refused =
+          std::find_if(kernels.begin(), kernels.end(), [](const Kernel* kernel) { return !kernel->refusal.empty(); });
+      if (kernels.empty() || refused != kernels.end()) {
+        for (ir::NodeId node : groups[i].nodes) {
+          partition.calls.emplace_back(LoweredReference{
+              node, kernels.empty() ? no_code_reason(graph, node) : (*refused)->refusal, !kernels.empty(),
+              whole_copy(graph, node)});
+        }
         continue;
       }
-      for (size_t k = 0; k < names.size(); ++k) {
+      for (size_t k = 0; k < kernels.size(); ++k) {
         KernelSketch& sketch = sketches[i][k];
         auto& kernel = std::get<LoweredKernel>(partition.calls.emplace_back(std::in_place_type<LoweredKernel>));
-        kernel.symbol = names[k];
+        kernel.symbol = kernels[k]->symbol;
         kernel.name = describe(graph, groups[i]);
         kernel.operands = std::move(sketch.operands);
         kernel.extent = sketch.extent;
@@ -173,46 +175,52 @@ class JitImpl : public Jit {
     return "%" + graph.value(group.stored.front()).name + " " + text;
   }
 
-  /// Compiles those nests that no earlier one equals. Returns the kernels' names, by group; of one that cannot be
-  /// compiled here an empty one.
-  Result<std::vector<std::vector<std::string>>> compile(const std::vector<std::vector<KernelSketch>>& sketches) {
-    std::vector<std::vector<std::string>> symbols;
+  struct Kernel {
+    std::string symbol;
+    std::string refusal{};  ///< why its code cannot be used; empty: it can
+  };
+
+  /// Compiles those nests that no earlier one equals. Returns the kernels by group.
+  Result<std::vector<std::vector<const Kernel*>>> compile(const std::vector<std::vector<KernelSketch>>& sketches) {
+    std::vector<std::vector<const Kernel*>> kernels;
     CodeImage image;
-    for (const std::vector<KernelSketch>& kernels : sketches) {
-      symbols.emplace_back();
-      for (const KernelSketch& sketch : kernels) symbols.back().push_back(compile(sketch.nest, &image));
+    for (const std::vector<KernelSketch>& group : sketches) {
+      kernels.emplace_back();
+      for (const KernelSketch& sketch : group) kernels.back().push_back(compile(sketch.nest, &image));
     }
     stats_.compiled = assembler_->compiled();
     stats_.from_cache = assembler_->found();
     if (Status loaded = load(std::move(image)); !loaded) return loaded;
-    return symbols;
+    return kernels;
   }
 
   /// Adds the nest's code to the image, if it is new.
-  const std::string& compile(const Nest& nest, CodeImage* image) {
-    const auto [known, is_new] = by_text_.emplace(to_string(nest), fmt::format("kernel_{}", by_text_.size()));
-    std::string& symbol = known->second;
-    if (!is_new) return symbol;
+  const Kernel* compile(const Nest& nest, CodeImage* image) {
+    const auto [known, is_new] = by_text_.try_emplace(to_string(nest), fmt::format("kernel_{}", by_text_.size()));
+    Kernel& kernel = known->second;
+    if (!is_new) return &kernel;
+    const std::string& symbol = kernel.symbol;
     const Result<ObjectCode> code = assembler_->assemble(nest, symbol, options_.keep_text);
     if (!code) {
-      symbol.clear();
-      return symbol;
+      kernel.refusal = code.message();
+      ++stats_.refused;
+      return &kernel;
     }
-    image->text.resize(runtime::align_up(image->text.size(), kCodeAlignment));
-    image->symbols.emplace_back(symbol, image->text.size() + code->entry);
-    image->text.insert(image->text.end(), code->text.begin(), code->text.end());
+    image->bytes.resize(runtime::align_up(image->bytes.size(), runtime::kCodeAlignment));
+    image->symbols.emplace_back(symbol, image->bytes.size() + code->entry);
+    image->bytes.insert(image->bytes.end(), code->bytes.begin(), code->bytes.end());
     uses_tiles_ = uses_tiles_ || uses_tiles(nest.body());
     ++stats_.kernels;
-    stats_.code_bytes += code->text.size();
+    stats_.code_bytes += code->bytes.size();
     llvm_text_ += code->llvm_text;
     asm_text_ += code->asm_text;
     if (options_.keep_text) nest_text_ += symbol + ": " + known->first;
-    return symbol;
+    return &kernel;
   }
 
   Status load(CodeImage image) {
     if (image.symbols.empty()) return Status::ok();
-    Result<std::unique_ptr<ExecutableMemory>> memory = ExecutableMemory::create(image.text);
+    Result<std::unique_ptr<ExecutableMemory>> memory = ExecutableMemory::create(image.bytes);
     if (!memory) return memory.status();
     for (const auto& [symbol, offset] : image.symbols) {
       const std::byte* entry = (*memory)->at(offset);
@@ -225,7 +233,7 @@ class JitImpl : public Jit {
 
   JitOptions options_;
   std::unique_ptr<Assembler> assembler_;
-  std::map<std::string, std::string> by_text_;
+  std::map<std::string, Kernel> by_text_;
   std::map<std::string, runtime::KernelFunction, std::less<>> functions_;
   std::vector<std::unique_ptr<ExecutableMemory>> memory_;
   std::vector<CodeImage> images_;
@@ -238,7 +246,7 @@ class JitImpl : public Jit {
 }  // namespace
 
 Result<std::unique_ptr<Jit>> Jit::create(const JitOptions& options) {
-  Result<std::unique_ptr<Assembler>> assembler = Assembler::create(options.cpu);
+  Result<std::unique_ptr<Assembler>> assembler = Assembler::create(options.cpu, options.runs_here);
   if (!assembler) return assembler.status();
   if (options.cache != nullptr) *assembler = cached(std::move(*assembler), *options.cache);
   return std::unique_ptr<Jit>(std::make_unique<JitImpl>(options, std::move(*assembler)));

@@ -28,6 +28,7 @@ using runtime::CodeImage;
 struct JitOptions {
   int threads = 1;                      ///< number of threads that share a kernel
   std::string cpu;                      ///< LLVM's name; empty: this machine
+  bool runs_here = true;                ///< false: the code may use what `cpu` has, whatever this machine permits
   bool keep_text = false;               ///< keep LLVM IR and assembly for `llvm_text`, `asm_text`
   support::FileCache* cache = nullptr;  ///< of compiled code; outlives the Jit; null: none
   Numerics numerics = Numerics::F32;    ///< which algorithms the code may use
@@ -37,6 +38,7 @@ struct JitOptions {
 struct JitStats {
   size_t kernels = 0;     ///< that there is code for
   size_t compiled = 0;    ///< by LLVM, with or without success
+  size_t refused = 0;     ///< whose code cannot be used: a fault of a generator, or of the emitter
   size_t from_cache = 0;  ///< found there instead
   size_t code_bytes = 0;  ///< of all kernels
 };
@@ -67,9 +69,11 @@ struct LoweredKernel {
   std::string name = {};  ///< its first result and its operators, for reports
 };
 
-/// A node with no host lowering: runs on its reference kernel.
+/// A node that runs on its reference kernel, and why.
 struct LoweredReference {
   ir::NodeId node;
+  std::string reason{};   ///< `no generator has this operator`
+  bool is_fault = false;  ///< a generator took it, and its code was refused (JitStats::refused)
   std::optional<SharedMemory> in_place = std::nullopt;
 };
 

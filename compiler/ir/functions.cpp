@@ -62,6 +62,12 @@ const FunctionDef& function_def(FunctionId id) {
   return table()[static_cast<size_t>(id)];
 }
 
+bool asks_machine(const Expr& expr) {
+  const bool asks = expr.kind == Expr::Kind::LibraryVersion ||
+                    (expr.kind == Expr::Kind::Call && function_def(expr.function).has(OfMachine));
+  return asks || std::any_of(expr.args.begin(), expr.args.end(), asks_machine);
+}
+
 std::span<const QuantityDef> all_quantities() {
   return kQuantities;
 }

@@ -17,7 +17,8 @@ enum FunctionFacts : unsigned {
   NoFacts = 0,
   Natural = 1,              ///< a whole number from 0, never NaN
   WholeIfArgumentsAre = 2,  ///< whole where all arguments are
-  Total = 4                 ///< it has a value wherever its arguments have one
+  Total = 4,                ///< it has a value wherever its arguments have one
+  OfMachine = 8             ///< it depends on the machine: always true in tests of rule files
 };
 
 struct FunctionDef {
@@ -43,6 +44,8 @@ struct QuantityDef {
 };
 
 const FunctionDef& function_def(FunctionId id);
+/// Returns whether the value depends on the machine, so that no test of a rule file can show what it is for.
+bool asks_machine(const Expr& expr);
 /// Returns the first form; null if there is no such function.
 const FunctionDef* find_function(std::string_view name);
 /// Returns all forms: functions that take numbers and lists have two.

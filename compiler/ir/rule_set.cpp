@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/functions.h"
 #include "runtime/core/host_space.h"
 
 namespace collage::ir {
@@ -12,6 +13,11 @@ int Rule::find_capture(std::string_view capture) const {
     if (captures[i].name == capture) return static_cast<int>(i);
   }
   return -1;
+}
+
+bool Deny::asks_machine() const {
+  return std::any_of(pattern.clauses.begin(), pattern.clauses.end(),
+                     [](const Clause& clause) { return ir::asks_machine(clause.condition); });
 }
 
 const AttrDecl* Backend::find_attr(std::string_view attr) const {

@@ -235,6 +235,9 @@ struct Deny {
   Rule pattern;  ///< its clause is the `where`
   std::vector<std::variant<std::string, Expr>> reason;
   support::Span span;
+
+  /// Whether its `where` asks what the machine is (functions.h): tests in the rule file cannot show what it is for.
+  bool asks_machine() const;
 };
 
 /// `numerics PATTERN loses nan, inf`: what the backend makes of special values in these nodes. --numerics=strict denies

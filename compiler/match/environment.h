@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rules may ask of the machine: `needs "onednn" >= "2.6"`, `needs npu`, `library_version`.
+// What rules may ask of the machine: `needs "onednn" >= "2.6"`, `needs npu`, `library_version`, `keeps_finite(y)`.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,19 @@
 #include <string_view>
 
 #include "compiler/ir/rule_set.h"
+#include "runtime/core/attributes.h"
 
 namespace collage::match {
 
 /// The driver fills it. Where there is none (tests in rule files, which must not depend on the machine), every need is
-/// met and every condition on a library's version holds.
+/// met and every condition on a library holds.
 struct Environment {
   std::map<std::string, std::string, std::less<>> libraries;  ///< linked, with their versions: `2.6.3 isa 1023`
   std::map<std::string, int, std::less<>> backends;           ///< active, with their versions
   /// Why generated code does not use a generator that a rule names, or ""; empty: it uses all of them.
   std::function<std::string(std::string_view generator)> generator_refusal{};
+  /// Whether an operator of a library makes NaN of finite numbers; empty: none does.
+  std::function<bool(std::string_view library, std::string_view op, const runtime::AttrMap& attrs)> makes_nan{};
   bool keeps_special_values = false;  ///< --numerics=strict: what a `numerics` statement says to lose them is denied
 };
 

@@ -26,6 +26,12 @@ struct Fallback {
   std::string reason;
 };
 
+/// A node of the host that runs on its reference kernel, and why.
+struct Uncompiled {
+  std::string op;
+  std::string reason;
+};
+
 /// Where the results of a partition are after its last step, and before it those of its operands that may have been
 /// rounded on the way to it.
 struct PartitionResults {
@@ -39,6 +45,7 @@ struct BuiltPlan {
   std::vector<PartitionResults> results;                  ///< by partition, as in the placement
   std::vector<std::string> refused_generators{};          ///< why generators that rules name are not used
   std::vector<Fallback> fallbacks;                        ///< each was warned of, too
+  std::vector<Uncompiled> uncompiled{};                   ///< those of fallbacks among them
   std::vector<std::vector<LoweringRequest>> lowerings{};  ///< by partition: what its rules ask for
 };
 

@@ -42,7 +42,7 @@ class StepEmitter {
   bool emit_host(size_t index, const std::optional<std::string>& refusal);
   void add_result(size_t partition, ValueId value, const Format& format);
   void warn(Code code, const ir::Partition& partition, const std::string& message);
-  void warn_of(const std::vector<HostLowering::Refusal>& refused, const ir::Partition& partition);
+  void note(const HostLowering& lowering, const ir::Partition& partition);
   bool emit_device(size_t index);
   bool check_encodings(const std::string& space, const std::vector<LoweringRequest>& requests);
   runtime::DeviceStep device_step(size_t index);
@@ -236,7 +236,7 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
   if (!refusal) {
     std::optional<HostLowering> placed = lower_host_as_placed(lowerer, partition, built_.lowerings[index]);
     if (placed) {
-      warn_of(placed->refused, partition);
+      note(*placed, partition);
       return emit_as_placed(index, runtime::HostStep{static_cast<int>(index), std::move(placed->calls)});
     }
   }
@@ -249,16 +249,15 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
     if (!provide(input.value, format, partition.span, place_of(partition))) return false;
     if (made_.count({input.value, plain}) == 0) convert(input.value, format, plain, {});
   }
-  HostLowering lowering = refusal ? reference_calls(context_.graph, partition.nodes, buffers_, partition.instance)
+  HostLowering lowering = refusal ? reference_calls(lowerer, partition.nodes, *refusal)
                                   : lower_host(lowerer, partition, built_.lowerings[index]);
-  if (refusal) lowering.failure = *refusal;
   if (lowering.failure) {
     std::string message = fmt::format("`{}` cannot compile partition `{}`, which runs on the reference kernels: {}",
                                       partition.backend, partition.name, *lowering.failure);
     warn(Code::BackendFailed, partition, message);
     built_.fallbacks.push_back({index, *lowering.failure});
   }
-  warn_of(lowering.refused, partition);
+  note(lowering, partition);
   built_.plan.steps.emplace_back(runtime::HostStep{static_cast<int>(index), std::move(lowering.calls)});
   for (const ir::BoundaryValue& output : partition.outputs) {
     made_.insert({output.value, plain});
@@ -268,8 +267,14 @@ bool StepEmitter::emit_host(size_t index, const std::optional<std::string>& refu
   return true;
 }
 
-void StepEmitter::warn_of(const std::vector<HostLowering::Refusal>& refused, const ir::Partition& partition) {
-  for (const HostLowering::Refusal& refusal : refused) {
+/// Keeps what did not become the code that was asked for, and warns of what should have.
+void StepEmitter::note(const HostLowering& lowering, const ir::Partition& partition) {
+  built_.uncompiled.insert(built_.uncompiled.end(), lowering.uncompiled.begin(), lowering.uncompiled.end());
+  for (const std::string& fault : lowering.faults) {
+    warn(Code::BackendFailed, partition,
+         fmt::format("`{}` made code for partition `{}` that cannot be used, {}", partition.backend, partition.name, fault));
+  }
+  for (const HostLowering::Refusal& refusal : lowering.refused) {
     context_.diags
         .warning(Code::InlineRefused, refusal.request->span, "`{}` cannot run `{}` of partition `{}`: {}",
                  refusal.request->symbol, refusal.request->rule, partition.name, refusal.reason)

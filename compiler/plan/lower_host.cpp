@@ -64,8 +64,8 @@ runtime::OpCall check_call(const LoweredCheck& check, const std::string& name, B
   return call;
 }
 
-std::vector<runtime::HostCall> bind(const HostLowerer& lowerer, const std::string& partition,
-                                    LoweredPartition lowered) {
+/// Adds the calls of the partition's code.
+void bind(const HostLowerer& lowerer, const std::string& partition, LoweredPartition lowered, HostLowering* lowering) {
   const ir::Graph& graph = lowerer.graph;
   BufferTable& buffers = lowerer.buffers;
   const std::string& home = lowerer.home;
@@ -88,7 +88,7 @@ std::vector<runtime::HostCall> bind(const HostLowerer& lowerer, const std::strin
                   "partition {} was lowered to a constant or temporary that it does not have", partition);
     return own[static_cast<size_t>(operand.index)];
   };
-  std::vector<runtime::HostCall> calls;
+  std::vector<runtime::HostCall>& calls = lowering->calls;
   for (const auto& any : lowered.calls) {
     if (const auto* check = std::get_if<LoweredCheck>(&any)) {
       const auto index = static_cast<size_t>(check->temporary);
@@ -101,6 +101,10 @@ std::vector<runtime::HostCall> bind(const HostLowerer& lowerer, const std::strin
     if (in_place && buffers.share(in_place->part, in_place->whole, in_place->offset, home)) continue;
     if (reference != nullptr) {
       calls.emplace_back(reference_call(graph, reference->node, buffers, home));
+      lowering->uncompiled.push_back({std::string(graph.node(reference->node).op->name), reference->reason});
+      if (reference->is_fault) {
+        lowering->faults.push_back(fmt::format("node `{}`: {}", graph.node_name(reference->node), reference->reason));
+      }
       continue;
     }
     const auto& kernel = std::get<LoweredKernel>(any);
@@ -108,7 +112,6 @@ std::vector<runtime::HostCall> bind(const HostLowerer& lowerer, const std::strin
     for (const LoweredOperand& operand : kernel.operands) call.buffers.push_back(buffer(operand));
     calls.emplace_back(std::move(call));
   }
-  return calls;
 }
 
 /// Has a match of generated code a `lower` of its own, as in `lower "winograd"(x, w)`?
@@ -213,15 +216,20 @@ runtime::Result<LoweredPartition> lower_nodes(const HostLowerer& lowerer, const 
   return otherwise;
 }
 
+void add_references(const HostLowerer& lowerer, const std::vector<ir::NodeId>& nodes, std::string reason,
+                    HostLowering* lowering) {
+  for (ir::NodeId node : nodes) {
+    lowering->calls.emplace_back(reference_call(lowerer.graph, node, lowerer.buffers, lowerer.home));
+    lowering->uncompiled.push_back({std::string(lowerer.graph.node(node).op->name), reason});
+  }
+  lowering->failure = std::move(reason);
+}
+
 /// Adds the calls of the nodes: the JIT's, or reference kernels and the reason.
 void generate(const HostLowerer& lowerer, const std::string& partition, const std::vector<ir::NodeId>& nodes,
               const std::vector<ir::ValueId>& outputs, const std::vector<LoweringRequest>& requests,
               HostLowering* lowering) {
-  auto fall_back = [&](std::string reason) {
-    for (runtime::HostCall& call : reference_calls(lowerer.graph, nodes, lowerer.buffers, lowerer.home).calls)
-      lowering->calls.push_back(std::move(call));
-    lowering->failure = std::move(reason);
-  };
+  auto fall_back = [&](std::string reason) { add_references(lowerer, nodes, std::move(reason), lowering); };
   runtime::Result<LoweredPartition> lowered = lower_nodes(lowerer, nodes, {}, requests, &lowering->refused);
   if (!lowered) return fall_back(lowered.message());
   std::set<ir::ValueId> written = touched(lowerer.graph, *lowered);
@@ -229,16 +237,14 @@ void generate(const HostLowerer& lowerer, const std::string& partition, const st
     if (written.count(output) > 0) continue;
     return fall_back(fmt::format("its code does not write `%{}`", lowerer.graph.value(output).name));
   }
-  for (runtime::HostCall& call : bind(lowerer, partition, std::move(*lowered)))
-    lowering->calls.push_back(std::move(call));
+  bind(lowerer, partition, std::move(*lowered), lowering);
 }
 
 }  // namespace
 
-HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers,
-                             const std::string& home) {
+HostLowering reference_calls(const HostLowerer& lowerer, const std::vector<ir::NodeId>& nodes, std::string reason) {
   HostLowering lowering;
-  for (ir::NodeId node : nodes) lowering.calls.emplace_back(reference_call(graph, node, buffers, home));
+  add_references(lowerer, nodes, std::move(reason), &lowering);
   return lowering;
 }
 
@@ -260,7 +266,7 @@ std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, con
   runtime::Result<LoweredPartition> lowered =
       lower_nodes(lowerer, partition.nodes, layouts, requests, &lowering.refused);
   if (!lowered) return std::nullopt;
-  lowering.calls = bind(lowerer, partition.name, std::move(*lowered));
+  bind(lowerer, partition.name, std::move(*lowered), &lowering);
   return lowering;
 }
 

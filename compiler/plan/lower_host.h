@@ -12,13 +12,16 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/ir/placement.h"
 #include "compiler/plan/buffer_table.h"
+#include "compiler/plan/build_plan.h"
 #include "compiler/plan/lowering_requests.h"
 
 namespace collage::plan {
 
 struct HostLowering {
   std::vector<runtime::HostCall> calls;
-  std::optional<std::string> failure;  ///< why the calls are reference kernels
+  std::vector<Uncompiled> uncompiled{};  ///< of the calls, the reference kernels
+  std::optional<std::string> failure{};  ///< why all calls, or all of generated code, are reference kernels
+  std::vector<std::string> faults{};     ///< why generated code of some nodes is not used
   struct Refusal {
     const LoweringRequest* request = nullptr;
     std::string reason;
@@ -44,8 +47,7 @@ std::optional<HostLowering> lower_host_as_placed(const HostLowerer& lowerer, con
 HostLowering lower_host(const HostLowerer& lowerer, const ir::Partition& partition,
                         const std::vector<LoweringRequest>& requests);
 
-/// The nodes on their reference kernels.
-HostLowering reference_calls(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, BufferTable& buffers,
-                             const std::string& home = "host");
+/// The nodes on their reference kernels, which is a failure for that reason.
+HostLowering reference_calls(const HostLowerer& lowerer, const std::vector<ir::NodeId>& nodes, std::string reason);
 
 }  // namespace collage::plan

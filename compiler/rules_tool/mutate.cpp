@@ -78,6 +78,7 @@ class FamilyMutation {
   }
 
   void leave_out(size_t clause) {
+    if (ir::asks_machine(clauses_of(rule_)[clause]->condition)) return;
     if (is_noticed(variant([clause](ir::Rule& rule) { erase(rule, clause); }))) return;
     const ir::Clause& left_out = *clauses_of(rule_)[clause];
     auto error = diags_.error(Code::UntestedClause, left_out.span, "no test of `{}` fails without `{}{}`", rule_.family,
@@ -249,6 +250,7 @@ MutationOutcome mutate_rules(support::SourceManager& sources, const ir::RuleSet&
       all.unnoticed += outcome.unnoticed;
     }
     for (size_t deny = 0; deny < backend.denies.size() && filter.empty(); ++deny) {
+      if (backend.denies[deny].asks_machine()) continue;
       ir::Backend lenient = backend;
       lenient.denies.erase(lenient.denies.begin() + static_cast<std::ptrdiff_t>(deny));
       bool noticed = std::any_of(families.begin(), families.end(),

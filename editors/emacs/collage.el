@@ -47,8 +47,8 @@
     "TensorScatter" "TfIdfVectorizer" "ThresholdedRelu" "Tile" "TopK" "Transpose" "Trilu" "Unique" "Unsqueeze" "Where" "Xor"))
 (defconst collage-rules-functions
   '("abs" "all" "any" "at" "broadcasts" "bytes" "ceil" "count" "dim" "double_buffered" "dtype" "elems" "fed_by" "floor" "is_const"
-    "is_input" "is_output" "len" "log2" "max" "max_per" "min" "min_per" "op" "pow" "present" "product" "rank" "reaches" "read_by"
-    "shape" "sqrt" "sum" "sum_per" "table" "uses" "value" "values" "version_at_least"))
+    "is_input" "is_output" "keeps_finite" "len" "log2" "max" "max_per" "min" "min_per" "op" "pow" "present" "product" "rank"
+    "reaches" "read_by" "shape" "sqrt" "sum" "sum_per" "table" "uses" "value" "values" "version_at_least"))
 (defconst collage-rules-quantities
   '("bytes" "flops" "launch" "macs" "ops" "rules" "scratch" "tiles"))
 ;; end of generated

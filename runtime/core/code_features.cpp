@@ -11,15 +11,10 @@
 namespace collage::runtime {
 namespace {
 
-/// Of x86-64: what code generators use without being asked. Each is a flag in /proc/cpuinfo.
-constexpr std::string_view kCodeFlags[] = {
-    "abm",           "adx",         "avx",          "avx2",        "avx512_bf16",
-    "avx512_bitalg", "avx512_fp16", "avx512_vbmi2", "avx512_vnni", "avx512_vpopcntdq",
-    "avx512bw",      "avx512cd",    "avx512dq",     "avx512f",     "avx512ifma",
-    "avx512vbmi",    "avx512vl",    "avx_vnni",     "bmi1",        "bmi2",
-    "f16c",          "fma",         "fma4",         "gfni",        "movbe",
-    "pni",           "popcnt",      "sse4_1",       "sse4_2",      "sse4a",
-    "ssse3",         "tbm",         "vaes",         "vpclmulqdq",  "xop",
+constexpr CodeFlag kCodeFlags[] = {
+#define CODE_FLAG(name, compiler_name) {name, compiler_name},
+#include "runtime/core/code_flags.def"
+#undef CODE_FLAG
 };
 constexpr std::string_view kTileFlags[] = {"amx_bf16", "amx_tile"};
 
@@ -31,9 +26,8 @@ std::vector<std::string> flags_of(const HostCapabilities& host) {
   return flags;
 }
 
-template <typename List>
-bool has(const List& list, std::string_view name) {
-  return std::find(std::begin(list), std::end(list), name) != std::end(list);
+bool is_code_flag(const std::string& flag) {
+  return std::any_of(std::begin(kCodeFlags), std::end(kCodeFlags), [&](const CodeFlag& f) { return f.name == flag; });
 }
 
 }  // namespace
@@ -43,16 +37,16 @@ std::string host_architecture() {
   return ::uname(&name) == 0 ? name.machine : "unknown";
 }
 
-std::vector<std::string> known_code_features() {
+std::span<const CodeFlag> known_code_flags() {
   if (host_architecture() != "x86_64") return {};
-  return {std::begin(kCodeFlags), std::end(kCodeFlags)};
+  return kCodeFlags;
 }
 
 std::vector<std::string> code_features(const HostCapabilities& host) {
   std::vector<std::string> flags = flags_of(host);
   // The flags of other architectures are few, and all of them are instruction sets.
   if (host_architecture() == "x86_64")
-    std::erase_if(flags, [](const std::string& flag) { return !has(kCodeFlags, flag); });
+    std::erase_if(flags, [](const std::string& flag) { return !is_code_flag(flag); });
   return flags;
 }
 
@@ -64,7 +58,7 @@ std::vector<std::string> missing_features(const std::vector<std::string>& needed
   const std::vector<std::string> flags = flags_of(host);
   std::vector<std::string> missing;
   std::copy_if(needed.begin(), needed.end(), std::back_inserter(missing),
-               [&](const std::string& flag) { return !has(flags, flag); });
+               [&](const std::string& flag) { return !std::binary_search(flags.begin(), flags.end(), flag); });
   return missing;
 }
 

@@ -3,7 +3,9 @@
 // that the kernel of the operating system reports.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/core/host_capabilities.h"
@@ -13,8 +15,14 @@ namespace collage::runtime {
 /// `x86_64`, `aarch64`: what this machine is.
 std::string host_architecture();
 
-/// All instruction sets that `code_features` tells of on this architecture; none where it takes what there is.
-std::vector<std::string> known_code_features();
+/// An instruction set: as the kernel of the operating system names it, and as compilers do.
+struct CodeFlag {
+  std::string_view name;
+  std::string_view compiler_name;
+};
+
+/// All instruction sets that `code_features` returns on this architecture; none where it returns what there is.
+std::span<const CodeFlag> known_code_flags();
 
 /// The instruction sets of a processor that code generated for it may use, without tiles, sorted.
 std::vector<std::string> code_features(const HostCapabilities& host);

@@ -8,6 +8,9 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <vector>
+
+#include "runtime/core/text.h"
 
 namespace collage::runtime {
 namespace {
@@ -61,11 +64,38 @@ int64_t cache_bytes(int name) {
   return std::max<int64_t>(0, sysconf(name));
 }
 
+/// The flags with those instruction sets that the processor itself reports, and no others: virtual machines hide some
+/// from /proc/cpuinfo, and in an emulator of processes that file is of the machine around it.
+std::string as_the_processor_reports(const std::string& features) {
+#if defined(__x86_64__)
+  std::vector<std::string> flags = split(features, ' ');
+  std::erase(flags, "");
+#define CODE_FLAG(name, compiler_name) \
+  std::erase(flags, name);             \
+  if (__builtin_cpu_supports(compiler_name)) flags.emplace_back(name);
+#include "runtime/core/code_flags.def"
+#undef CODE_FLAG
+  std::string text;
+  for (const std::string& flag : flags) text += " " + flag;
+  return text;
+#else
+  return features;
+#endif
+}
+
+void derive_rates(HostCapabilities& host) {
+  const auto has = [&](std::string_view flag) { return has_flag(host.features, flag); };
+  host.vectors = vector_unit(has("avx512f") && has("avx512vl") && has("avx512dq"), has("avx2"), has("fma"));
+  host.flops_per_cycle = flops_per_cycle(host.features);
+}
+
 HostCapabilities read_host() {
   std::ifstream file("/proc/cpuinfo");
   std::ostringstream text;
   text << file.rdbuf();
   HostCapabilities host = capabilities_from(text.str());
+  host.features = as_the_processor_reports(host.features);
+  derive_rates(host);
   host.processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   host.level1_data_cache = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
   host.level2_cache = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
@@ -83,11 +113,9 @@ HostCapabilities capabilities_from(std::string_view cpuinfo) {
   HostCapabilities host;
   host.processor = field(cpuinfo, "model name");
   host.features = field(cpuinfo, "flags", "Features");
-  auto has = [&](std::string_view flag) { return has_flag(host.features, flag); };
-  host.vectors = vector_unit(has("avx512f") && has("avx512vl") && has("avx512dq"), has("avx2"), has("fma"));
   host.hertz = hertz(cpuinfo);
-  host.flops_per_cycle = flops_per_cycle(host.features);
   host.bytes_per_cycle = kBytesPerCycle;
+  derive_rates(host);
   return host;
 }
 

@@ -42,7 +42,7 @@ struct HostCapabilities {
 /// the vectors the least.
 HostCapabilities capabilities_from(std::string_view cpuinfo);
 
-/// This machine's, read once.
+/// This machine's, read once; of the instruction sets that code generators use, what the processor reports.
 const HostCapabilities& host_capabilities();
 
 }  // namespace collage::runtime

@@ -12,9 +12,13 @@
 
 namespace collage::runtime {
 
-/// Position-independent machine code without relocations: functions by their offsets.
+/// Of the block of each function in an image, and of an image in memory: a cache line, more than any loop or constant in
+/// it is aligned to.
+inline constexpr size_t kCodeAlignment = 64;
+
+/// Position-independent machine code, and the constants that it reads: functions by their offsets.
 struct CodeImage {
-  std::vector<std::byte> text;
+  std::vector<std::byte> bytes;
   std::vector<std::pair<std::string, size_t>> symbols;
 };
 

@@ -34,9 +34,9 @@ namespace collage::runtime {
 inline constexpr std::string_view kPackageMagic =
     "\x89"
     "COLLAGE\r\n\x1a\n";
-inline constexpr uint32_t kPackageVersion = 4;
-inline constexpr uint32_t kShapedPackageVersion = 5;
-inline constexpr uint32_t kClusterPackageVersion = 6;
+inline constexpr uint32_t kPackageVersion = 7;
+inline constexpr uint32_t kShapedPackageVersion = 8;
+inline constexpr uint32_t kClusterPackageVersion = 9;
 /// Of sections, and of tensors in them: a page.
 inline constexpr size_t kPageBytes = 4096;
 

@@ -165,7 +165,7 @@ class PackageReader {
   Status read_code() {
     const std::span<const char> bytes = section("code");
     const auto* text = reinterpret_cast<const std::byte*>(bytes.data());
-    image_.text.assign(text, text + bytes.size());
+    image_.bytes.assign(text, text + bytes.size());
     Result<std::shared_ptr<const StoredCode>> code = StoredCode::create(std::move(image_), std::move(features_));
     if (!code) return damaged(code.message());
     package_.code = std::move(*code);

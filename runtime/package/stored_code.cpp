@@ -5,10 +5,10 @@ namespace collage::runtime {
 
 Result<std::shared_ptr<const StoredCode>> StoredCode::create(CodeImage image, std::vector<std::string> features) {
   auto code = std::make_shared<StoredCode>();
-  Result<std::unique_ptr<ExecutableMemory>> memory = ExecutableMemory::create(image.text);
+  Result<std::unique_ptr<ExecutableMemory>> memory = ExecutableMemory::create(image.bytes);
   if (!memory) return memory.status();
   for (const auto& [symbol, offset] : image.symbols) {
-    if (offset >= image.text.size()) return Status::error("kernel `" + symbol + "` lies outside the code");
+    if (offset >= image.bytes.size()) return Status::error("kernel `" + symbol + "` lies outside the code");
     const auto entry = reinterpret_cast<uintptr_t>((*memory)->at(offset));
     if (!code->functions_.emplace(symbol, reinterpret_cast<KernelFunction>(entry)).second)
       return Status::error("kernel `" + symbol + "` is there twice");

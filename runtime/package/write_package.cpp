@@ -36,7 +36,6 @@ namespace {
 using nlohmann::json;
 
 /// Kernels begin at a cache line.
-constexpr size_t kKernelAlignment = 64;
 
 /// The section of constants as it grows: pieces of memory that others own, with zeros between them.
 class ConstantSection {
@@ -132,9 +131,9 @@ class HostRegion {
 CodeImage joined(const std::vector<CodeImage>& images) {
   CodeImage all;
   for (const CodeImage& image : images) {
-    all.text.resize(align_up(all.text.size(), kKernelAlignment));
-    for (const auto& [symbol, offset] : image.symbols) all.symbols.emplace_back(symbol, all.text.size() + offset);
-    all.text.insert(all.text.end(), image.text.begin(), image.text.end());
+    all.bytes.resize(align_up(all.bytes.size(), kCodeAlignment));
+    for (const auto& [symbol, offset] : image.symbols) all.symbols.emplace_back(symbol, all.bytes.size() + offset);
+    all.bytes.insert(all.bytes.end(), image.bytes.begin(), image.bytes.end());
   }
   return all;
 }
@@ -204,7 +203,7 @@ class SectionWriter {
       return shapes_ == nullptr && !is_for_hosts_ ? std::string(section) : section_of(section, plans_.size() - 1);
     };
     sections_.push_back({name("plan"), {as_chars(bytes)}});
-    sections_.push_back({name("code"), {as_chars(code.text)}});
+    sections_.push_back({name("code"), {as_chars(code.bytes)}});
     if (is_for_hosts_) {
       sections_.push_back({name("constants"), constants.pieces()});
       if (plans_.size() > 1) return;
@@ -215,7 +214,7 @@ class SectionWriter {
   }
 
   size_t plan_bytes(size_t part) const { return plans_[part].size(); }
-  size_t code_bytes(size_t part) const { return codes_[part].text.size(); }
+  size_t code_bytes(size_t part) const { return codes_[part].bytes.size(); }
   size_t constant_bytes(size_t part) const { return constants_[part].size(); }
 
   Status write(const std::string& path, const std::string& about) {

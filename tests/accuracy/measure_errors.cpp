@@ -14,7 +14,7 @@
 #include "compiler/sema/test_model.h"
 #include "runtime/core/random.h"
 #include "tests/accuracy/plain_f32.h"
-#include "tests/accuracy/widened.h"
+#include "tests/accuracy/in_dtype.h"
 
 namespace collage::testing {
 namespace {
@@ -97,9 +97,9 @@ runtime::Result<Truth> find_truth(const AccuracyCase& one, const ir::Graph& grap
     const uint64_t seed = truth.inputs.size() + 7;
     const ir::TensorType& type = graph.value(input).type;
     truth.inputs.push_back(runtime::random_tensor(type.dtype, type.shape, seed, -one.range, one.range));
-    wide_inputs.push_back(widened(truth.inputs.back()));
+    wide_inputs.push_back(in_dtype(truth.inputs.back(), ir::DType::F64));
   }
-  std::optional<ir::Graph> wide = widened(graph);
+  std::optional<ir::Graph> wide = in_dtype(graph, ir::DType::F64);
   if (!wide) return runtime::Status::error("no f64 form");
   auto exact = ir::evaluate_graph(*wide, wide_inputs), rounded = ir::evaluate_graph(graph, truth.inputs);
   auto plain = evaluate_plain(graph, truth.inputs);

@@ -16,7 +16,7 @@
 #include "runtime/core/element.h"
 #include "tests/accuracy/run_everywhere.h"
 #include "tests/accuracy/special_cases.h"
-#include "tests/accuracy/widened.h"
+#include "tests/accuracy/in_dtype.h"
 
 namespace collage::testing {
 namespace {
@@ -99,10 +99,10 @@ class SpecialValues : public ::testing::Test {
   }
 
   static std::optional<Truth> truth_of(const ir::Graph& graph, const std::vector<Tensor>& inputs, bool is_elementwise) {
-    std::optional<ir::Graph> wide = widened(graph);
+    std::optional<ir::Graph> wide = in_dtype(graph, ir::DType::F64);
     if (!wide) return std::nullopt;
     std::vector<Tensor> wide_inputs;
-    for (const Tensor& input : inputs) wide_inputs.push_back(widened(input));
+    for (const Tensor& input : inputs) wide_inputs.push_back(in_dtype(input, ir::DType::F64));
     auto exact = ir::evaluate_graph(*wide, wide_inputs);
     if (!exact) return std::nullopt;
     Truth truth{*exact, {}};

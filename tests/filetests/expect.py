@@ -44,7 +44,7 @@ def find_block(lines, marker):
 def main():
     path, exit_code, label, command = parse_arguments(sys.argv[1:])
     marker = f"// EXPECT {label}:" if label else "// EXPECT:"
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace")
     text = done.stdout.replace(os.path.dirname(os.path.abspath(path)) + os.sep, "")
     actual = text.rstrip("\n").split("\n") if text.strip() else []
 

@@ -65,6 +65,7 @@ config.environment["COLLAGE_RIVALS"] = "ignore"
 config.environment["COLLAGE_MACHINE_LOCK"] = ""
 # A test without `-r` is about a compiler without rules.
 config.environment["COLLAGE_RULES"] = ""
-for variable in ("COLLAGE_BLESS", "COLLAGE_KILLS", "COLLAGE_KILLS_SEED", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS"):
+for variable in ("COLLAGE_BLESS", "COLLAGE_KILLS", "COLLAGE_KILLS_SEED", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS",
+                 "COLLAGE_CPU"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

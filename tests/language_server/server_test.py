@@ -234,11 +234,22 @@ def model_features(tool):
     print("held: features of the model language")
 
 
+def slowness():
+    """How many times as long as 20 ms this machine takes for a loop that took so long where the limit was chosen; at least 1."""
+    times = []
+    for _ in range(5):
+        begin = time.process_time()
+        sum(i * i for i in range(300_000))
+        times.append(time.process_time() - begin)
+    return max(1.0, min(times) / 0.020)
+
+
 class Typist:
     """Types a file and asks everything at the end of each prefix."""
 
-    def __init__(self, tool):
+    def __init__(self, tool, limit):
         self.client = Client(tool)
+        self.limit = limit and limit * slowness()
         self.legend = start(self.client)["semanticTokensProvider"]["legend"]
         self.times = {}  # method -> milliseconds
         self.busy = {}  # method -> the longest, in milliseconds of the server's own thread, and where
@@ -249,10 +260,14 @@ class Typist:
             return int(file.read().split()[0]) / 1e6
 
     def timed(self, method, ask, where):
-        begin, busy = time.monotonic(), self.busy_so_far()
-        answer = ask()
-        self.times.setdefault(method, []).append(1000 * (time.monotonic() - begin))
-        self.busy[method] = max(self.busy.get(method, (0, "")), (self.busy_so_far() - busy, where))
+        """The answer. One that took longer than the limit is asked for again, twice: other work on the machine delays a thread, too."""
+        took = []
+        while not took or (self.limit and min(took) > self.limit and len(took) < 3):
+            begin, busy = time.monotonic(), self.busy_so_far()
+            answer = ask()
+            self.times.setdefault(method, []).append(1000 * (time.monotonic() - begin))
+            took.append(self.busy_so_far() - busy)
+        self.busy[method] = max(self.busy.get(method, (0, "")), (min(took), where))
         return answer
 
     def ask_everything(self, text, uri, position):
@@ -289,24 +304,24 @@ class Typist:
             if not every or end % 50 == 0:
                 self.ask_everything(prefix + "\n" + (rest[1] if len(rest) > 1 else ""), uri, position)
 
-    def report(self, limit):
+    def report(self):
         print(f"{'method':16}{'asked':>8}{'median':>10}{'longest':>10}{'busy':>10}   milliseconds, with what the client does; the server's thread")
         for method, times in sorted(self.times.items()):
             times = sorted(times)
             print(f"{method:16}{len(times):8}{times[len(times) // 2]:10.2f}{times[-1]:10.2f}{self.busy[method][0]:10.2f}")
-        late = {method: busy for method, busy in self.busy.items() if limit and busy[0] > limit}
-        assert not late, f"more than {limit} ms: {late}"
+        late = {method: busy for method, busy in self.busy.items() if self.limit and busy[0] > self.limit}
+        assert not late, f"more than {self.limit:.0f} ms: {late}"
 
 
 def typing(tool, sources, every, limit):
-    typist = Typist(tool)
+    typist = Typist(tool, limit)
     files = sorted(glob.glob(os.path.join(sources, "rules", "**", "*.rules"), recursive=True))
     assert files, "no rule files"
     for path in files + [os.path.join(sources, name) for name in MODELS]:
         typist.type_file(path, every)
         print("typed:", os.path.relpath(path, sources))
     typist.client.stop()
-    typist.report(limit)
+    typist.report()
 
 
 def hostile(tool):

@@ -49,6 +49,7 @@ collage_unit_tests(compiler/lint DEPENDS collage::lint collage::match collage::s
 collage_unit_tests(compiler/place DEPENDS collage::place collage::sema)
 collage_unit_tests(compiler/driver DEPENDS collage::driver collage::libraries collage::package collage::sema nlohmann_json::nlohmann_json onnx_proto)
 collage_unit_tests(compiler/codegen DEPENDS collage::codegen collage::kernels ${CMAKE_DL_LIBS})
+target_sources(unit_compiler_codegen PRIVATE ${CMAKE_CURRENT_LIST_DIR}/compiler/codegen/make_code.cpp)
 target_compile_definitions(unit_compiler_codegen PRIVATE COLLAGE_CC="${CMAKE_C_COMPILER}")
 collage_unit_tests(compiler/plan DEPENDS collage::cluster collage::encodings collage::place collage::plan collage::runtime collage::sema)
 collage_unit_tests(compiler/measure DEPENDS collage::measure collage::libraries collage::plan SQLite::SQLite3)
@@ -57,6 +58,10 @@ collage_unit_tests(compiler/api DEPENDS Collage::compiler nlohmann_json::nlohman
 # Packages of several shapes are written by the command alone.
 target_compile_definitions(unit_compiler_api PRIVATE COLLAGE_COMMAND="$<TARGET_FILE:collagec>")
 add_dependencies(unit_compiler_api collagec)
+# What they compile and measure stays out of the user's caches, and waits for no other program's measurements.
+foreach(program IN ITEMS unit_compiler_api unit_compiler_measure)
+  set_tests_properties(${program} PROPERTIES ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache_of_tests;COLLAGE_MACHINE_LOCK=")
+endforeach()
 collage_unit_tests(compiler/rules_tool DEPENDS collage::rules_tool nlohmann_json::nlohmann_json)
 collage_unit_tests(compiler/tools DEPENDS collage::command_line)
 

@@ -220,9 +220,8 @@ bool is_cast_to(ir::DType dtype) {
 std::optional<Element> cast_number(ir::DType from, ir::DType to) {
   using ir::DType;
   if (!is_cast_from(from) || !is_cast_to(to)) return std::nullopt;
-  // Wider integers and f64 would be rounded twice, to f32 on the way; halves chosen by a mask need constants that code
-  // cannot have.
-  const bool is_exact_in_f32 = from == DType::F32 || (runtime::size_of(from) < 4 && from != DType::Bool);
+  // Wider integers and f64 would be rounded twice, to f32 on the way.
+  const bool is_exact_in_f32 = from == DType::F32 || runtime::size_of(from) < 4;
   if (runtime::is_narrow_float(to)) return is_exact_in_f32 ? std::optional(to) : std::nullopt;
   if (runtime::is_narrow_float(from)) return to == DType::F64 ? DType::F64 : DType::F32;
   if (is_byte(to)) return from == DType::F32 || from == DType::Bool ? std::optional(DType::F32) : std::nullopt;
@@ -392,6 +391,10 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
     }
   }
   return true;
+}
+
+bool has_pointwise_form(std::string_view op) {
+  return find_row(op) != nullptr;
 }
 
 std::optional<Element> number_of(const ir::Graph& graph, ir::NodeId id) {

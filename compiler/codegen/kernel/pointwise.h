@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "compiler/codegen/nest/loop_nest.h"
@@ -15,6 +16,9 @@ namespace collage::codegen {
 /// on i32 and i64, a Mod of those by constants only; Cast also on smaller integers; QuantizeLinear and
 /// DequantizeLinear.
 bool is_pointwise(const ir::Graph& graph, ir::NodeId node);
+
+/// Returns whether `is_pointwise` is true for some node of this operator.
+bool has_pointwise_form(std::string_view op);
 
 /// Returns the number type of a nest that computes the node: the dtype of its numbers, of a Cast one that holds both
 /// sides; nullopt if it has none.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry is an offset and the code from there on, or a reason:
-//
-//     code 0\n<machine code>        refused compiled code needs a relocation
+// An entry is where the kernel begins, and the bytes: `code 0\n<machine code and constants>`
 #include "compiler/codegen/llvm/cached_assembler.h"
 
 #include <fmt/format.h>
@@ -14,19 +12,16 @@ namespace collage::codegen {
 namespace {
 
 using runtime::Result;
-using runtime::Status;
 
 constexpr std::string_view kCode = "code ";
-constexpr std::string_view kRefused = "refused ";
 
 std::string to_entry(const ObjectCode& code) {
   std::string entry = fmt::format("{}{}\n", kCode, code.entry);
-  return entry.append(reinterpret_cast<const char*>(code.text.data()), code.text.size());
+  return entry.append(reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size());
 }
 
 /// Returns nullopt for an entry of another form.
-std::optional<Result<ObjectCode>> from_entry(std::string_view entry) {
-  if (entry.starts_with(kRefused)) return Status::error(std::string(entry.substr(kRefused.size())));
+std::optional<ObjectCode> from_entry(std::string_view entry) {
   const size_t end = entry.find('\n');
   if (!entry.starts_with(kCode) || end == std::string_view::npos) return std::nullopt;
   ObjectCode code;
@@ -35,7 +30,7 @@ std::optional<Result<ObjectCode>> from_entry(std::string_view entry) {
   const std::string_view text = entry.substr(end + 1);
   if (code.entry >= text.size()) return std::nullopt;
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  code.text.assign(bytes, bytes + text.size());
+  code.bytes.assign(bytes, bytes + text.size());
   return code;
 }
 
@@ -53,13 +48,13 @@ class CachedAssembler : public Assembler {
     if (keep_text) return assembler_->assemble(nest, symbol, keep_text);
     const std::string key = identity() + to_string(nest);
     if (const std::optional<std::string> entry = cache_.find(key)) {
-      if (std::optional<Result<ObjectCode>> known = from_entry(*entry)) {
+      if (std::optional<ObjectCode> known = from_entry(*entry)) {
         ++found_;
         return std::move(*known);
       }
     }
     Result<ObjectCode> made = assembler_->assemble(nest, symbol, keep_text);
-    cache_.keep(key, made ? to_entry(*made) : fmt::format("{}{}", kRefused, made.message()));
+    if (made) cache_.keep(key, to_entry(*made));
     return made;
   }
 

@@ -26,18 +26,6 @@ namespace {
 constexpr int64_t kLeastCache = int64_t{1} << 18;
 constexpr int64_t kMostCache = int64_t{1} << 22;
 
-/// LLVM's name of a feature that Linux calls `flag`.
-std::string llvm_feature(const std::string& flag) {
-  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-      {"abm", "lzcnt"}, {"bmi1", "bmi"}, {"pni", "sse3"}, {"sse4_1", "sse4.1"}, {"sse4_2", "sse4.2"}};
-  for (const auto& [name, llvm_name] : kOthers) {
-    if (name == flag) return std::string(llvm_name);
-  }
-  std::string name = flag;
-  std::erase(name, '_');
-  return name;
-}
-
 /// Of a processor that LLVM knows; null: it does not.
 std::unique_ptr<llvm::MCSubtargetInfo> subtarget_of(const std::string& cpu) {
   const std::string triple = llvm::sys::getProcessTriple();
@@ -56,9 +44,10 @@ std::unique_ptr<llvm::MCSubtargetInfo> subtarget_of(const std::string& cpu) {
 std::vector<std::string> features_of(const std::string& cpu) {
   if (cpu.empty()) return runtime::code_features(runtime::host_capabilities());
   const std::unique_ptr<llvm::MCSubtargetInfo> info = subtarget_of(cpu);
-  std::vector<std::string> features = runtime::known_code_features();
-  std::erase_if(features,
-                [&](const std::string& flag) { return !info || !info->checkFeatures("+" + llvm_feature(flag)); });
+  std::vector<std::string> features;
+  for (const runtime::CodeFlag& flag : runtime::known_code_flags()) {
+    if (info && info->checkFeatures("+" + std::string(flag.compiler_name))) features.emplace_back(flag.name);
+  }
   return features;
 }
 
@@ -77,7 +66,7 @@ std::string tile_obstacle(const std::string& cpu) {
   return cpu.empty() ? runtime::tile_obstacle() : detect_isa(cpu).tile_obstacle;
 }
 
-Isa detect_isa(const std::string& cpu) {
+Isa detect_isa(const std::string& cpu, bool runs_here) {
   Isa isa;
   isa.triple = llvm::sys::getProcessTriple();
   if (!cpu.empty()) {
@@ -85,7 +74,9 @@ Isa detect_isa(const std::string& cpu) {
     if (const std::unique_ptr<llvm::MCSubtargetInfo> info = subtarget_of(cpu)) {
       isa.set_vectors(runtime::vector_unit(info->checkFeatures("+avx512f,+avx512vl,+avx512dq"),
                                            info->checkFeatures("+avx2"), info->checkFeatures("+fma")));
-      if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = runtime::tile_obstacle();
+      if (info->checkFeatures("+amx-tile,+amx-bf16")) isa.tile_obstacle = runs_here ? runtime::tile_obstacle() : "";
+      isa.has_rounding = info->checkFeatures("+sse4.1");
+      isa.has_f16 = info->checkFeatures("+f16c");
       isa.has_vnni = info->checkFeatures("+avx512vnni,+avx512vl") || info->checkFeatures("+avxvnni");
     }
     return isa;
@@ -99,6 +90,8 @@ Isa detect_isa(const std::string& cpu) {
   const int64_t level2_cache = runtime::host_capabilities().level2_cache;
   if (level2_cache > 0) isa.level2_cache = std::clamp(level2_cache, kLeastCache, kMostCache);
   isa.tile_obstacle = runtime::tile_obstacle();
+  isa.has_rounding = features.lookup("sse4.1");
+  isa.has_f16 = features.lookup("f16c");
   isa.has_vnni = (features.lookup("avx512vnni") && features.lookup("avx512vl")) || features.lookup("avxvnni");
   bool recent = features.lookup("amx-tile") || features.lookup("avx512fp16");
   isa.cpu = recent ? "sapphirerapids" : llvm::sys::getHostCPUName().str();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes: 32-bit patterns in registers, and products of them.
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <numeric>
@@ -23,18 +22,10 @@ llvm::Value* Emitter::emit_load_byte(const ExprNode& e) {
   }
   llvm::Value* wide =
       e.element == Element::I8 ? b_.CreateSExt(loaded, bits_type(e.lanes)) : b_.CreateZExt(loaded, bits_type(e.lanes));
-  return from_bits(e.lanes == 1 ? wide : hidden(wide), e.lanes);
+  return from_bits(wide, e.lanes);
 }
 
-// An empty asm: LLVM would join bytes of such vectors by a shuffle, with indices from .rodata, and copies of a scalar
-// into a constant vector that lies there, too.
-llvm::Value* Emitter::hidden(llvm::Value* v) {
-  auto* type = llvm::FunctionType::get(v->getType(), {v->getType()}, false);
-  const char* vectors = isa_.lanes == 16 ? "=v,0" : "=x,0";
-  return b_.CreateCall(llvm::InlineAsm::get(type, "", v->getType()->isVectorTy() ? vectors : "=r,0", false), {v});
-}
-
-// Lanes that the mask excludes read the buffer's first byte: no branches, no constants.
+// Lanes that the mask excludes read the buffer's first byte: no branches.
 llvm::Value* Emitter::load_bytes_singly(const ExprNode& e, Element stored, llvm::Value* from) {
   llvm::Value* mask = arg(e, 1);
   llvm::Value* none = llvm::Constant::getNullValue(bits_type(e.lanes));
@@ -56,8 +47,7 @@ llvm::Value* Emitter::part_of(llvm::Value* v, int first, int lanes) {
   return b_.CreateShuffleVector(v, picked);
 }
 
-// Bytes of patterns in their range. The packing instructions of narrow vectors saturate, which changes nothing; a
-// shuffle would load its indices from .rodata.
+// Bytes of patterns in their range. The packing instructions of narrow vectors saturate, which changes nothing.
 llvm::Value* Emitter::narrow_to_bytes(llvm::Value* words, int lanes, Element element) {
   if (lanes == 1) return b_.CreateTrunc(words, b_.getInt8Ty());
   if (lanes == 16) return b_.CreateTrunc(words, bytes_type(lanes));
@@ -101,7 +91,7 @@ llvm::Value* Emitter::emit_dot4(const ExprNode& e) {
 llvm::Value* Emitter::emit_round_scaled(const ExprNode& e) {
   llvm::Type* type = element_type(Element::F64, e.lanes);
   llvm::Value* product = b_.CreateFMul(b_.CreateSIToFP(bits(e, 0), type), b_.CreateFPExt(arg(e, 1), type));
-  return b_.CreateFPTrunc(b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, product), number_type(e.lanes));
+  return b_.CreateFPTrunc(to_whole(Op::FRound, product), number_type(e.lanes));
 }
 
 // The first bytes of numbers.

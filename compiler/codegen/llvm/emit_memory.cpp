@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of elements, which become the nest's number type or come from it.
-#include <llvm/IR/IntrinsicsX86.h>
-
 #include "compiler/codegen/llvm/emitter.h"
 
 namespace collage::codegen {
@@ -83,42 +81,7 @@ llvm::Value* Emitter::from_number(llvm::Value* v, Element to) {
   return nest_.has_floats() ? b_.CreateFPCast(v, type) : b_.CreateSIToFP(v, type);
 }
 
-// The bits of f16 or bf16 => f32
-llvm::Value* Emitter::widen(llvm::Value* bits, Element from) {
-  const int lanes = lanes_of(bits);
-  if (from == Element::F16) {
-    return b_.CreateFPExt(b_.CreateBitCast(bits, vector_of(b_.getHalfTy(), lanes)), vector_of(b_.getFloatTy(), lanes));
-  }
-  llvm::Value* words = b_.CreateZExt(bits, vector_of(b_.getInt32Ty(), lanes));
-  return b_.CreateBitCast(b_.CreateShl(words, 16), vector_of(b_.getFloatTy(), lanes));
-}
-
-// f32 => the bits of f16 or bf16, to nearest, ties to even. For bf16 in integers:
-//
-//     (bits + 0x7fff + lowest bit that is kept) >> 16; a NaN is made a quiet one instead
-llvm::Value* Emitter::narrow(llvm::Value* v, Element to) {
-  const int lanes = lanes_of(v);
-  llvm::Type* halves = vector_of(b_.getInt16Ty(), lanes);
-  if (to == Element::F16) return b_.CreateBitCast(b_.CreateFPTrunc(v, vector_of(b_.getHalfTy(), lanes)), halves);
-  auto constant = [&](uint32_t number) {
-    llvm::Value* seen = hidden(b_.getInt32(number));
-    return lanes == 1 ? seen : b_.CreateVectorSplat(static_cast<unsigned>(lanes), seen);
-  };
-  llvm::Value* words = b_.CreateBitCast(v, vector_of(b_.getInt32Ty(), lanes));
-  llvm::Value* lowest = b_.CreateAnd(b_.CreateLShr(words, 16), constant(1));
-  llvm::Value* rounded = b_.CreateAdd(b_.CreateAdd(words, constant(0x7fff)), lowest);
-  llvm::Value* quiet = b_.CreateOr(words, constant(0x400000));
-  llvm::Value* kept = b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded);
-  llvm::Value* shifted = b_.CreateAShr(kept, 16);
-  if (lanes == 1 || lanes == 16) return b_.CreateTrunc(shifted, halves);
-  // As narrow_to_bytes: no shuffle, and nothing saturates.
-  llvm::Value* low = lanes == 4 ? shifted : part_of(shifted, 0, 4);
-  llvm::Value* high = lanes == 4 ? shifted : part_of(shifted, 4, 4);
-  return part_of(hidden(b_.CreateIntrinsic(llvm::Intrinsic::x86_sse2_packssdw_128, {}, {low, high})), 0, lanes);
-}
-
-// A value out of range is converted as 0; then the bounds take its place. The empty asm hides them, since vectors of
-// them would lie in .rodata.
+// A value out of range is converted as 0; then the bounds take its place.
 llvm::Value* Emitter::to_element(const Stmt& s) {
   llvm::Value* v = value(s.b);
   llvm::Type* type = element_type(s.element, s.b->lanes);
@@ -126,17 +89,12 @@ llvm::Value* Emitter::to_element(const Stmt& s) {
   llvm::Value* limit = value(s.d);
   llvm::Value* zero = llvm::Constant::getNullValue(v->getType());
   llvm::Value* is_high = b_.CreateFCmpOGE(v, limit);
-  // Not a negation, whose sign bits would lie there, too.
-  llvm::Value* is_low = b_.CreateFCmpOGE(b_.CreateFSub(zero, v), limit);
+  llvm::Value* is_low = b_.CreateFCmpOGE(b_.CreateFNeg(v), limit);
   llvm::Value* is_number = b_.CreateFCmpORD(v, v);
   llvm::Value* is_inside = b_.CreateAnd(is_number, b_.CreateNot(b_.CreateOr(is_high, is_low)));
   llvm::Value* converted = b_.CreateFPToSI(b_.CreateSelect(is_inside, v, zero), type);
-  auto* one = llvm::cast<llvm::IntegerType>(type->getScalarType());
-  const unsigned bits = one->getBitWidth();
-  auto bound = [&](const llvm::APInt& n) {
-    llvm::Value* seen = hidden(llvm::ConstantInt::get(one, n));
-    return s.b->lanes == 1 ? seen : b_.CreateVectorSplat(static_cast<unsigned>(s.b->lanes), seen);
-  };
+  const unsigned bits = type->getScalarSizeInBits();
+  const auto bound = [&](const llvm::APInt& n) { return llvm::ConstantInt::get(type, n); };
   converted = b_.CreateSelect(is_high, bound(llvm::APInt::getSignedMaxValue(bits)), converted);
   return b_.CreateSelect(is_low, bound(llvm::APInt::getSignedMinValue(bits)), converted);
 }
@@ -149,33 +107,16 @@ llvm::Value* Emitter::emit_load_mask(const ExprNode& e) {
   }
   llvm::Type* type = bytes_type(e.lanes);
   llvm::Value* from = element(b_.getInt8Ty(), e);
-  // Without mask registers a mask is a vector of words: bytes become words first, or LLVM needs constants for it.
-  if (isa_.lanes != 16) {
-    llvm::Value* words = nullptr;
-    if (e.args.size() == 1) {
-      llvm::Value* loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(1)), e.imm);
-      words = hidden(b_.CreateZExt(loaded, bits_type(e.lanes)));
-    } else {
-      words = load_bytes_singly(e, Element::U8, from);
-    }
-    return b_.CreateICmpNE(words, llvm::Constant::getNullValue(words->getType()));
-  }
   llvm::Value* none = llvm::Constant::getNullValue(type);
   llvm::Value* loaded = nullptr;
   if (e.args.size() == 1) {
     loaded = annotate(b_.CreateAlignedLoad(type, from, llvm::Align(1)), e.imm);
+  } else if (isa_.lanes != 16) {
+    loaded = load_bytes_singly(e, Element::U8, from);
   } else {
     loaded = annotate(b_.CreateMaskedLoad(type, from, llvm::Align(1), arg(e, 1), none), e.imm);
   }
-  return b_.CreateICmpNE(loaded, none);
-}
-
-llvm::Value* Emitter::emit_splat(const ExprNode& e) {
-  llvm::Value* one = arg(e, 0);
-  const auto lanes = static_cast<unsigned>(e.lanes);
-  if (e.type != Type::Mask || e.lanes == 1 || isa_.lanes == 16) return b_.CreateVectorSplat(lanes, one);
-  llvm::Value* words = b_.CreateVectorSplat(lanes, hidden(b_.CreateSExt(one, bits_type())));
-  return b_.CreateICmpNE(words, llvm::Constant::getNullValue(words->getType()));
+  return b_.CreateICmpNE(loaded, llvm::Constant::getNullValue(loaded->getType()));
 }
 
 llvm::Value* Emitter::emit_gather(const ExprNode& e) {

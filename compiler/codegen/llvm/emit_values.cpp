@@ -39,7 +39,7 @@ llvm::Value* Emitter::compute(const ExprNode& e) {
     case Op::And: return b_.CreateAnd(arg(e, 0), arg(e, 1));
     case Op::Load: return emit_load(e);
     case Op::Gather: return emit_gather(e);
-    case Op::Splat: return emit_splat(e);
+    case Op::Splat: return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), arg(e, 0));
     case Op::FAdd: return sum_of(arg(e, 0), arg(e, 1));
     case Op::FSub: return nest_.has_floats() ? b_.CreateFSub(arg(e, 0), arg(e, 1)) : b_.CreateSub(arg(e, 0), arg(e, 1));
     case Op::FMul: return product_of(arg(e, 0), arg(e, 1));
@@ -52,9 +52,9 @@ llvm::Value* Emitter::compute(const ExprNode& e) {
       if (!isa_.has_fma) return b_.CreateFAdd(b_.CreateFMul(arg(e, 0), arg(e, 1)), arg(e, 2));
       return b_.CreateIntrinsic(number_type(e.lanes), llvm::Intrinsic::fma, {arg(e, 0), arg(e, 1), arg(e, 2)});
     case Op::FSqrt: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, arg(e, 0));
-    case Op::FRound: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, arg(e, 0));
-    case Op::FFloor: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, arg(e, 0));
-    case Op::FCeil: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, arg(e, 0));
+    case Op::FRound:
+    case Op::FFloor:
+    case Op::FCeil: return to_whole(e.op, arg(e, 0));
     case Op::BitAnd: return from_bits(b_.CreateAnd(bits(e, 0), bits(e, 1)), e.lanes);
     case Op::BitOr: return from_bits(b_.CreateOr(bits(e, 0), bits(e, 1)), e.lanes);
     case Op::BitXor: return from_bits(b_.CreateXor(bits(e, 0), bits(e, 1)), e.lanes);
@@ -114,21 +114,17 @@ llvm::Value* Emitter::is_greater(llvm::Value* a, llvm::Value* b) {
   return nest_.has_floats() ? b_.CreateFCmpOGT(a, b) : b_.CreateICmpSGT(a, b);
 }
 
-// A number of lanes, copied to each lane. The empty asm hides the scalar arithmetic: LLVM would do it on vectors,
-// with constants from .rodata.
+// A number of lanes, copied to each lane.
 llvm::Value* Emitter::lane_count(const ExprNode& e) {
   if (e.args[1]->type == Type::Float) return bits(e, 1);
   llvm::Value* most = b_.getInt64(static_cast<uint64_t>(e.lanes));
   llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, arg(e, 1), most);
-  count = hidden(b_.CreateTrunc(count, bits_type()));
-  return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), count);
+  return b_.CreateVectorSplat(static_cast<unsigned>(e.lanes), b_.CreateTrunc(count, bits_type()));
 }
 
-// Hidden for the reason that `lane_count` gives.
 llvm::Value* Emitter::emit_from_index(const ExprNode& e) {
   llvm::Value* index = arg(e, 0);
-  if (nest_.has_floats()) return b_.CreateSIToFP(hidden(index), number_type(1));
-  return hidden(b_.CreateTrunc(index, bits_type()));
+  return nest_.has_floats() ? b_.CreateSIToFP(index, number_type(1)) : b_.CreateTrunc(index, bits_type());
 }
 
 // Lanes 0, 2, … of two concatenated vectors. The shuffle of the widest vectors would load its indices from .rodata,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates one nest; its parts are in several files. Creates no vector or floating-point constant other than zero: it
-// would be put into .rodata and need a relocation.
+// Translates one nest; its parts are in several files. It may use any constant and any operation for which the processor
+// has instructions: what LLVM would call a library for, the emitter writes out (emit_floats.cpp).
 #pragma once
 
 #include <algorithm>
@@ -84,17 +84,22 @@ class Emitter {
   llvm::Value* emit_load_int(const ExprNode& e);
   llvm::Value* emit_load_as(const ExprNode& e);
   llvm::Value* from_number(llvm::Value* v, Element to);
-  llvm::Value* widen(llvm::Value* bits, Element from);
-  llvm::Value* narrow(llvm::Value* v, Element to);
   llvm::Value* to_element(const Stmt& s);
   llvm::Value* emit_load_mask(const ExprNode& e);
-  llvm::Value* emit_splat(const ExprNode& e);
   llvm::Value* emit_gather(const ExprNode& e);
   void store_elements(const Stmt& s, llvm::Value* v, llvm::Value* to, Element element);
 
+  // Floats: whole numbers, f16 and bf16 (emit_floats.cpp).
+  llvm::Value* to_whole(Op how, llvm::Value* v);
+  llvm::Value* widen(llvm::Value* bits, Element from);
+  llvm::Value* widen_f16(llvm::Value* bits);
+  llvm::Value* narrow(llvm::Value* v, Element to);
+  llvm::Value* to_f16(llvm::Value* v);
+  llvm::Value* to_bf16(llvm::Value* v);
+  llvm::Value* low_halves(llvm::Value* words);
+
   // Bytes (emit_bytes.cpp).
   llvm::Value* emit_load_byte(const ExprNode& e);
-  llvm::Value* hidden(llvm::Value* v);
   llvm::Value* load_bytes_singly(const ExprNode& e, Element stored, llvm::Value* from);
   llvm::Value* part_of(llvm::Value* v, int first, int lanes);
   llvm::Value* narrow_to_bytes(llvm::Value* words, int lanes, Element element);

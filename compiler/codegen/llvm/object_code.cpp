@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs LLVM's code generator (no middle end: the nests are final) and extracts the one text section of the object.
-// Small code model, position-independent; a relocation in the text reveals a constant or a library call.
+// Runs LLVM's code generator (no middle end: the nests are final) and links the object to one block. Small code model,
+// position-independent.
 #include "compiler/codegen/llvm/object_code.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,6 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
@@ -23,6 +22,7 @@
 
 #include "compiler/codegen/llvm/detect_isa.h"
 #include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/link_code.h"
 #include "compiler/codegen/llvm/llvm_headers.h"
 #include "compiler/support/check.h"
 
@@ -31,11 +31,6 @@ namespace {
 
 using runtime::Result;
 using runtime::Status;
-
-template <typename T>
-Status failure(llvm::Expected<T>& result) {
-  return Status::error(llvm::toString(result.takeError()));
-}
 
 constexpr llvm::Reloc::Model kRelocation = llvm::Reloc::PIC_;
 constexpr llvm::CodeModel::Model kCodeModel = llvm::CodeModel::Small;
@@ -72,18 +67,21 @@ class LlvmAssembler : public Assembler {
     std::string broken;
     llvm::raw_string_ostream broken_stream(broken);
     COLLAGE_CHECK(!llvm::verifyModule(module, &broken_stream), "{}", broken);
-    ObjectCode code;
+    std::string llvm_text;
+    std::string asm_text;
     if (keep_text) {
-      llvm::raw_string_ostream stream(code.llvm_text);
+      llvm::raw_string_ostream stream(llvm_text);
       module.print(stream, nullptr);
       llvm::SmallVector<char, 0> text;
       if (!generate(*llvm::CloneModule(module), llvm::CodeGenFileType::AssemblyFile, text)) return cannot_write();
-      code.asm_text.assign(text.begin(), text.end());
+      asm_text.assign(text.begin(), text.end());
     }
     llvm::SmallVector<char, 0> object;
     if (!generate(module, llvm::CodeGenFileType::ObjectFile, object)) return cannot_write();
-    Status taken = take_text({object.data(), object.size()}, code);
-    if (!taken) return taken;
+    Result<ObjectCode> code = link_code({{object.data(), object.size()}, "kernels"}, symbol);
+    if (!code) return code;
+    code->llvm_text = std::move(llvm_text);
+    code->asm_text = std::move(asm_text);
     return code;
   }
 
@@ -101,36 +99,6 @@ class LlvmAssembler : public Assembler {
     return true;
   }
 
-  static Status take_text(llvm::StringRef bytes, ObjectCode& code) {
-    auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "kernels"));
-    if (!object) return failure(object);
-    bool found = false;
-    for (const llvm::object::SectionRef& section : (*object)->sections()) {
-      auto relocated = section.getRelocatedSection();
-      if (!relocated) return failure(relocated);
-      bool of_text = *relocated != (*object)->section_end() && (*relocated)->isText();
-      if (of_text && section.relocation_begin() != section.relocation_end()) {
-        return Status::error("compiled code needs a relocation");
-      }
-      if (!section.isText() || section.getSize() == 0) continue;
-      if (found) return Status::error("compiled code has more than one text section");
-      found = true;
-      auto contents = section.getContents();
-      if (!contents) return failure(contents);
-      const auto* data = reinterpret_cast<const std::byte*>(contents->data());
-      code.text.assign(data, data + contents->size());
-    }
-    for (const llvm::object::SymbolRef& symbol : (*object)->symbols()) {
-      auto type = symbol.getType();
-      if (!type || *type != llvm::object::SymbolRef::ST_Function) continue;
-      auto offset = symbol.getValue();
-      if (!offset) return failure(offset);
-      code.entry = static_cast<size_t>(*offset);
-      return code.entry < code.text.size() ? Status::ok() : Status::error("compiled code has no entry");
-    }
-    return Status::error("compiled code has no function");
-  }
-
   Isa isa_;
   std::string identity_;
   size_t compiled_ = 0;
@@ -146,11 +114,11 @@ void throw_where_llvm_would_abort() {
 
 }  // namespace
 
-Result<std::unique_ptr<Assembler>> Assembler::create(const std::string& cpu) {
+Result<std::unique_ptr<Assembler>> Assembler::create(const std::string& cpu, bool runs_here) {
   throw_where_llvm_would_abort();
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
-  Isa isa = detect_isa(cpu);
+  Isa isa = detect_isa(cpu, runs_here);
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(isa.triple, error);
   if (target == nullptr) return Status::error(error);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/op_def.h"
 
@@ -10,13 +11,15 @@ namespace collage::codegen {
 namespace {
 
 // Finds empty tensors, which lowerings do not handle.
-bool touches_nothing(const ir::Graph& graph, const Group& group) {
+bool touches_nothing(const ir::Graph& graph, ir::NodeId id) {
   auto is_empty = [&](ir::ValueId v) { return v.is_valid() && runtime::element_count(graph.value(v).type.shape) == 0; };
-  return std::any_of(group.nodes.begin(), group.nodes.end(), [&](ir::NodeId id) {
-    const ir::Node& node = graph.node(id);
-    return std::any_of(node.inputs.begin(), node.inputs.end(), is_empty) ||
-           std::any_of(node.outputs.begin(), node.outputs.end(), is_empty);
-  });
+  const ir::Node& node = graph.node(id);
+  return std::any_of(node.inputs.begin(), node.inputs.end(), is_empty) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), is_empty);
+}
+
+bool touches_nothing(const ir::Graph& graph, const Group& group) {
+  return std::any_of(group.nodes.begin(), group.nodes.end(), [&](ir::NodeId id) { return touches_nothing(graph, id); });
 }
 
 }  // namespace
@@ -34,6 +37,19 @@ std::vector<KernelSketch> lower_group(const LoweringContext& context, const Grou
   const Lowering* lowering = find_lowering(context.graph.node(group.anchor).op->name);
   if (lowering == nullptr || !lowering->accepts(context.graph, group.anchor)) return {};
   return lowering->lower(context, group);
+}
+
+std::string no_code_reason(const ir::Graph& graph, ir::NodeId node) {
+  if (touches_nothing(graph, node)) return "an operand or result without elements";
+  const ir::Node& described = graph.node(node);
+  if (!has_pointwise_form(described.op->name) && find_lowering(described.op->name) == nullptr) {
+    return "no generator has this operator";
+  }
+  std::string operands;
+  for (ir::ValueId input : described.inputs) {
+    operands += (operands.empty() ? "" : ", ") + (input.is_valid() ? ir::to_string(graph.value(input).type) : "_");
+  }
+  return "no generator takes (" + operands + ") with these attributes";
 }
 
 }  // namespace collage::codegen

@@ -18,6 +18,8 @@ struct Isa {
   bool has_fma = false;
   int64_t level2_cache = int64_t{2} << 20;                           ///< bytes of one core's
   std::string tile_obstacle = "this processor has no AMX for bf16";  ///< why code uses no tiles; empty: it may
+  bool has_rounding = true;                                          ///< to whole numbers (SSE 4.1)
+  bool has_f16 = true;                                               ///< conversions from and to f16 (F16C)
   bool has_vnni = false;                                             ///< vpdpbusd on the widest vectors
 
   void set_vectors(const runtime::VectorUnit& unit) {

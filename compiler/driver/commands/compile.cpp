@@ -34,7 +34,7 @@ std::optional<Program> build(Command& command, PlacedModel* placed) {
     program = build_program(graph, placed->found.placement, command.compilation.targets(), options, command.diags);
   }
   if (!program) return std::nullopt;
-  placed->report.uncompiled = uncompiled_ops(program->built.plan);
+  placed->report.uncompiled = program->built.uncompiled;
   placed->report.code = program->jit->stats();
   return program;
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "compiler/codegen/jit.h"
+#include "compiler/driver/input/library_trial.h"
 #include "compiler/sema/check_expr.h"
 #include "compiler/support/file_access.h"
 #include "runtime/core/text.h"
@@ -47,6 +48,7 @@ void check_needs(std::vector<Activation>& all, const std::vector<bool>& asked, c
   environment->generator_refusal = [code, tiles = codegen::tile_obstacle(code.cpu)](std::string_view generator) {
     return codegen::generator_refusal(generator, code.numerics, tiles);
   };
+  environment->makes_nan = trial_for_nan();
   environment->keeps_special_values = code.numerics == codegen::Numerics::Strict;
   for (std::string_view library : runtime::library_names()) {
     environment->libraries.emplace(library, runtime::library_version(library));

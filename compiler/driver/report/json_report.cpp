@@ -103,7 +103,12 @@ ordered_json summary_object(const ir::Graph& graph, const ir::Placement& placeme
                     {"bytes", report.code.code_bytes}};
   }
   if (report.truncated > 0) json["growth_capped"] = report.truncated;
-  if (!report.uncompiled.empty()) json["uncompiled"] = report.uncompiled;
+  for (const plan::Uncompiled& node : report.uncompiled) {
+    ordered_json& count = json["uncompiled"][node.op];
+    count = count.is_null() ? 1 : count.get<size_t>() + 1;
+    ordered_json& reasons = json["uncompiled_why"][node.op];
+    if (std::find(reasons.begin(), reasons.end(), node.reason) == reasons.end()) reasons.push_back(node.reason);
+  }
   json["placement"] = placement_object(graph, placement, report);
   return json;
 }

@@ -17,6 +17,7 @@
 //     rewrites, costs, considered, evolved, rivals, wrote   texts of these lines of the summary
 //     growth_capped    seeds whose growth a limit ended
 //     uncompiled       {operator: nodes on reference kernels}
+//     uncompiled_why   {operator: [text]}; the reasons, each once
 // Of `--why` and `--why-not`:
 //     why, why_not     [{answer, rows: [{label, text}]}]; `answer` is the first line, `rows` the indented ones. A label
 //                      holds until the next one

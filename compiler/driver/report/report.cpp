@@ -94,20 +94,19 @@ std::string code_line(const codegen::JitStats& code) {
                             code.code_bytes >= 10'000 ? "" : " ");
 }
 
-}  // namespace
-
-std::map<std::string, size_t> uncompiled_ops(const runtime::Plan& plan) {
-  std::map<std::string, size_t> counts;
-  for (const runtime::Step& step : plan.steps) {
-    const auto* host = std::get_if<runtime::HostStep>(&step);
-    if (host == nullptr) continue;
-    for (const runtime::HostCall& call : host->calls) {
-      const auto* op = std::get_if<runtime::OpCall>(&call);
-      if (op != nullptr && op->checked.empty()) counts[op->op]++;
-    }
+/// `3 ops on reference kernels: Hardmax 2x "no generator has this operator", LpPool "…"`
+std::string uncompiled_line(const std::vector<plan::Uncompiled>& uncompiled) {
+  std::map<std::pair<std::string, std::string>, size_t> counts;
+  for (const plan::Uncompiled& node : uncompiled) ++counts[{node.op, node.reason}];
+  std::string list;
+  for (const auto& [what, count] : counts) {
+    list += (list.empty() ? "" : ", ") + what.first + (count > 1 ? fmt::format(" {}x", count) : "") +
+            fmt::format(" \"{}\"", what.second);
   }
-  return counts;
+  return fmt::format("{} on reference kernels: {}", plural(uncompiled.size(), "op"), list);
 }
+
+}  // namespace
 
 std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
   std::string text = line("model", model_line(graph));
@@ -150,15 +149,7 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
     text += line("baselines", others);
   }
   if (report.code.kernels > 0) text += line("code", code_line(report.code));
-  if (!report.uncompiled.empty()) {
-    std::string list;
-    size_t nodes = 0;
-    for (const auto& [op, count] : report.uncompiled) {
-      list += (list.empty() ? "" : ", ") + op + (count > 1 ? fmt::format(" {}x", count) : "");
-      nodes += count;
-    }
-    text += line("uncompiled", fmt::format("{} on reference kernels: {}", plural(nodes, "op"), list));
-  }
+  if (!report.uncompiled.empty()) text += line("uncompiled", uncompiled_line(report.uncompiled));
   if (!report.wrote.empty()) text += line("wrote", report.wrote);
   return text;
 }

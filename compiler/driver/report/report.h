@@ -2,7 +2,6 @@
 // The report of a compilation: the summary on the terminal and `--placement-json`. Plain data and its printers.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,8 +12,8 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/placement.h"
 #include "compiler/place/objectives/objective.h"
+#include "compiler/plan/build_plan.h"
 #include "runtime/core/duration.h"
-#include "runtime/plan/plan.h"
 
 namespace collage::driver {
 
@@ -64,14 +63,11 @@ struct Report {
   std::string evolved;                       ///< what `evolve` measured
   std::string rivals;                        ///< plans that were timed beside the best one
   std::string certified;                     ///< what `--certificate` wrote and proved
-  std::map<std::string, size_t> uncompiled;  ///< nodes that the host runs on reference kernels, by operator
+  std::vector<plan::Uncompiled> uncompiled;  ///< nodes that the host runs on reference kernels
   codegen::JitStats code;                    ///< of the host's kernels
   std::optional<QuantizeReport> quantized;   ///< of `--calibrate`
   std::string wrote;
 };
-
-/// Operators that host steps call reference kernels for.
-std::map<std::string, size_t> uncompiled_ops(const runtime::Plan& plan);
 
 /// The summary, as lines.
 std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report);

@@ -99,9 +99,9 @@ std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings
   }
 }
 
-bool asks_machine(const ir::Expr& expr) {
-  return expr.kind == Kind::BackendVersion || expr.kind == Kind::LibraryVersion ||
-         std::any_of(expr.args.begin(), expr.args.end(), [](const ir::Expr& arg) { return asks_machine(arg); });
+bool asks_outside(const ir::Expr& expr) {
+  return expr.kind == Kind::BackendVersion || ir::asks_machine(expr) ||
+         std::any_of(expr.args.begin(), expr.args.end(), asks_outside);
 }
 
 void collect_captures(const ir::Expr& expr, std::vector<int>* captures) {

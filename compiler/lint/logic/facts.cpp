@@ -53,7 +53,7 @@ bool compares(double a, ExprOp op, double b) {
 
 void Facts::add(const Literal& literal) {
   const Expr& expr = *literal.expr;
-  if (asks_machine(expr)) return;
+  if (asks_outside(expr)) return;
   if (auto constant = constant_of(expr, settings_)) {
     if ((*constant != 0) != literal.is_true) impossible_ = true;
     return;

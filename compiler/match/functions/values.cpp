@@ -149,6 +149,18 @@ Evaluated eval_op(const Call& call) {
   return {EvalValue(std::string(graph.node(captured->node).op->name)), ""};
 }
 
+/// The trial runs one f32 operand.
+Evaluated eval_keeps_finite(const Call& call) {
+  const Binding* captured = present_capture(call, 0);
+  const Environment* environment = call.context.environment;
+  if (captured == nullptr || !captured->node.is_valid() || environment == nullptr || !environment->makes_nan) {
+    return boolean(true);
+  }
+  const ir::Node& node = call.context.graph.node(captured->node);
+  const bool is_tried = call.context.backend.runtime == ir::RuntimeKind::Library && node.inputs.size() == 1;
+  return boolean(!is_tried || !environment->makes_nan(call.context.backend.library, node.op->name, node.attrs));
+}
+
 Evaluated eval_fed_by(const Call& call) {
   return of_value(call, [&](const ir::Value& value) {
     return boolean(value.producer.is_valid() && is_listed(call, value.producer));

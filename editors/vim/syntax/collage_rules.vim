@@ -34,8 +34,8 @@ syntax keyword collageRulesOperator SoftmaxCrossEntropyLoss Softplus Softsign Sp
 syntax keyword collageRulesOperator TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze Where
 syntax keyword collageRulesOperator Xor
 syntax keyword collageRulesFunction abs all any at broadcasts bytes ceil count dim double_buffered dtype elems fed_by floor
-syntax keyword collageRulesFunction is_const is_input is_output len log2 max max_per min min_per op pow present product rank
-syntax keyword collageRulesFunction reaches read_by shape sqrt sum sum_per table uses value values version_at_least
+syntax keyword collageRulesFunction is_const is_input is_output keeps_finite len log2 max max_per min min_per op pow present
+syntax keyword collageRulesFunction product rank reaches read_by shape sqrt sum sum_per table uses value values version_at_least
 syntax keyword collageRulesQuantity bytes flops launch macs ops rules scratch tiles
 syntax match collageRulesNumber /\<\d\+\(\.\d\+\)\?\([eE][-+]\?\d\+\)\?\s*\(\(GiB\|KiB\|MiB\|TiB\|GB\|KB\|MB\|TB\|mJ\|mW\|ms\|nJ\|ns\|pJ\|ps\|uJ\|us\|B\|J\|W\|s\)\(\/s\)\?\>\)\?/
 " end of generated

@@ -25,7 +25,8 @@ report.drawSummary = section => {
     return element("details", {}, element("summary", {}, texts[0]), texts.slice(1).map(text => element("div", {}, text)));
   }
   if (summary.uncompiled) {
-    const list = Object.entries(summary.uncompiled).map(([op, count]) => `${op} ${count}×`).join(", ");
+    const list = Object.entries(summary.uncompiled)
+      .map(([op, count]) => `${op} ${count}× (${summary.uncompiled_why[op].join("; ")})`).join(", ");
     section.append(element("p", {}, element("strong", {}, "On reference kernels: "), list));
   }
 };

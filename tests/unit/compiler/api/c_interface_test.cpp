@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C interface as a program sees it: through its headers alone.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -28,7 +29,7 @@ class Interface : public ::testing::Test {
 
   std::string messages() { return collage_diagnostics_text(compiler_); }
   std::string write(const std::string& name, const std::string& text) {
-    std::string path = (std::filesystem::path(::testing::TempDir()) / name).string();
+    std::string path = (std::filesystem::path(::testing::TempDir()) / (std::to_string(::getpid()) + name)).string();
     std::ofstream(path) << text;
     return path;
   }

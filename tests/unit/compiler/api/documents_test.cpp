@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files in memory, and JSON documents of the C interface.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -229,7 +230,7 @@ TEST_F(Documents, ErrorsAreCutBetweenCharacters) {
 
 TEST_F(Documents, ProfilesExecutablesAndPackages) {
   const collage::Executable built = compiler_.load(kDigits).place().build();
-  const std::string path = (std::filesystem::path(::testing::TempDir()) / "collage_profile.collage").string();
+  const std::string path = ::testing::TempDir() + "collage_profile_" + std::to_string(::getpid()) + ".collage";
   built.save(path);
   const collage::Executable loaded = collage::Executable::load(path);
   std::filesystem::remove(path);

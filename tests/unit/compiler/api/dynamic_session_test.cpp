@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models with open shapes through the C and C++ interface.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,7 +16,7 @@ namespace {
 class Dynamic : public ::testing::Test {
  protected:
   void SetUp() override {
-    path_ = (std::filesystem::path(::testing::TempDir()) / "collage_dynamic.ir").string();
+    path_ = (std::filesystem::path(::testing::TempDir()) / ("collage_dynamic_" + std::to_string(::getpid()) + ".ir")).string();
     std::ofstream(path_) << "model @m(%x: f32[batch, 3], %z: f32[batch, 3]) -> (%y: f32[batch, 2]) {\n"
                             "  %w = const dense f32[3, 2] [1, 0, 0, 1, 1, 1]\n"
                             "  %s = Sub(%x, %z)\n"

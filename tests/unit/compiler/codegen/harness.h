@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -16,7 +18,6 @@
 #include <vector>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/codegen/llvm/detect_isa.h"
 #include "compiler/codegen/lower/has_code.h"
 #include "compiler/codegen/target/code_target.h"
 #include "compiler/ir/graph.h"
@@ -27,6 +28,7 @@
 #include "runtime/core/external_functions.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
+#include "tests/unit/compiler/codegen/make_code.h"
 
 namespace collage::codegen_test {
 
@@ -259,6 +261,18 @@ inline void expect_neighbours(const ir::Value& value, Memory& mine, const runtim
   EXPECT_TRUE(mine.guard_intact()) << "%" << value.name << " overrun";
 }
 
+/// Where COLLAGE_PROCESSORS names processors, code of all that is checked is made for them, too (tests/processors/).
+inline void make_for_other_processors(const ir::Graph& graph, const codegen::LowerOptions& options) {
+  class Maker : public ::testing::Environment {
+   public:
+    void TearDown() override { std::fputs(maker.table().c_str(), stdout); }
+    CodeMaker maker{processors_to_try()};
+  };
+  if (std::getenv("COLLAGE_PROCESSORS") == nullptr) return;
+  static auto* const kMaker = dynamic_cast<Maker*>(::testing::AddGlobalTestEnvironment(new Maker()));  // GoogleTest's
+  EXPECT_EQ(kMaker->maker.make(graph, options), "");
+}
+
 /// Inputs are random in [low, high]. Every output, and every value that compiled code stores, must agree within
 /// tolerance * (1 + scale of the result). `options` are as for the JIT: layouts of inputs and outputs, generators.
 inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, float low = -1, float high = 1,
@@ -288,6 +302,7 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   }
   for (ir::NodeId id : graph.node_ids()) run_reference(graph, id, expected_views);
   if (::testing::Test::HasFatalFailure()) return stats;
+  make_for_other_processors(graph, options);
 
   auto lowered = jit.lower(graph, graph.node_ids(), options);
   if (!lowered.is_ok()) {
@@ -315,6 +330,8 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   for (const auto& call : lowered->calls) {
     if (const auto* reference = std::get_if<codegen::LoweredReference>(&call)) {
       run_reference(graph, reference->node, views);
+      EXPECT_FALSE(reference->is_fault) << reference->reason;
+      EXPECT_NE(reference->reason, "");
       ++stats.references;
     } else if (const auto* rule = std::get_if<codegen::LoweredCheck>(&call)) {
       int64_t index;
@@ -384,6 +401,12 @@ class KernelTest : public ::testing::Test {
   std::unique_ptr<codegen::Jit> jit_;
 };
 
+/// Those of the processors that this machine can run code for; empty: this one.
+inline std::vector<std::string> runnable(std::vector<std::string> cpus) {
+  std::erase_if(cpus, [](const std::string& cpu) { return !codegen::cpu_obstacle(cpu).empty(); });
+  return cpus;
+}
+
 /// The same for the processor that the parameter names; empty: this one.
 class IsaTest : public KernelTest, public ::testing::WithParamInterface<const char*> {
  protected:
@@ -393,26 +416,11 @@ class IsaTest : public KernelTest, public ::testing::WithParamInterface<const ch
     make(1, false, GetParam());
   }
 
-  /// Returns whether kernels with elements of f16 are loaded: without instructions for it their conversion needs a linker.
-  static bool converts_f16() {
-    const std::vector<std::string> features = codegen::features_of(GetParam());
-    return *GetParam() == '\0' || std::find(features.begin(), features.end(), "f16c") != features.end();
-  }
-
-  /// So many kernels, and code for every operator. Of kernels that only copy elements LLVM removes the conversions.
-  void expect_compiled(Model& model, int kernels = 1, double tolerance = 0, float low = -1, float high = 1,
-                       bool only_copies = false) {
+  /// So many kernels, and code for every operator.
+  void expect_compiled(Model& model, int kernels = 1, double tolerance = 0, float low = -1, float high = 1) {
     const RunStats stats = check(model, *jit_, tolerance, low, high);
-    const std::vector<ValueId> values = model.graph.value_ids();
-    const bool has_f16 = std::any_of(values.begin(), values.end(), [&model](ValueId value) {
-      return model.graph.value(value).type.dtype == ir::DType::F16;
-    });
-    if (has_f16 && !only_copies && !converts_f16()) {
-      EXPECT_EQ(stats.kernels, 0);
-    } else {
-      EXPECT_EQ(stats.kernels, kernels);
-      EXPECT_EQ(stats.references, 0);
-    }
+    EXPECT_EQ(stats.kernels, kernels);
+    EXPECT_EQ(stats.references, 0);
     for (ir::NodeId node : model.graph.node_ids()) EXPECT_TRUE(codegen::has_code(model.graph, node));
   }
 

@@ -358,12 +358,25 @@ TableCode sleeping_code() {
   return code;
 }
 
-/// In pieces of work; less than their number where some of them ran at once.
+/// The least time of a few calls, in pieces of work; less than their number where some of them ran at once. Other work on
+/// the machine may delay any of them.
+template <typename Call>
+double least_pieces(const Call& call) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 3; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    least = std::min(least, taken.count() / kSeconds);
+  }
+  return least;
+}
+
 double pieces_of_run(Execution& execution, const std::vector<Tensor>& inputs) {
-  const auto start = std::chrono::steady_clock::now();
-  auto outputs = execution.run(inputs);
-  EXPECT_TRUE(outputs) << (outputs ? "" : outputs.message());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / kSeconds;
+  return least_pieces([&] {
+    auto outputs = execution.run(inputs);
+    EXPECT_TRUE(outputs) << (outputs ? "" : outputs.message());
+  });
 }
 
 constexpr int64_t kPiece = static_cast<int64_t>(kSeconds * 1e12);  ///< in picoseconds
@@ -467,11 +480,11 @@ TEST(Execution, ExecutionsOverlapOnDifferentPartsOfADevice) {
   plan.output(x);
   auto program = load_program(plan);
   auto first = make_execution(program), second = make_execution(program);
-  const auto start = std::chrono::steady_clock::now();
-  std::thread other([&] { EXPECT_TRUE(second->run({counting({4})})); });
-  EXPECT_TRUE(first->run({counting({4})}));
-  other.join();
-  const double pieces = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / kSeconds;
+  const double pieces = least_pieces([&] {
+    std::thread other([&] { EXPECT_TRUE(second->run({counting({4})})); });
+    EXPECT_TRUE(first->run({counting({4})}));
+    other.join();
+  });
   EXPECT_GE(pieces, 3.0) << "copies take turns on the link";
   EXPECT_LT(pieces, 4 * 0.9) << "the second copy runs beside the first launch";
 }

@@ -79,15 +79,18 @@ TEST_F(GemmKernels, LargeOnesUseEveryBlockAndChunk) {
 }
 
 TEST_F(GemmKernels, TheInnerLoopIsMultiplyAddsWithoutCallsOrSpills) {
-  make(1, true);
-  Model model(5);
-  model.graph.mark_output(model.op("MatMul", {model.input({128, 768}), model.constant({768, 768})}));
-  check(model, *jit_);
-  std::string text = jit_->asm_text();
-  EXPECT_EQ(text.find("call"), std::string::npos);
-  EXPECT_NE(text.find("vfmadd"), std::string::npos);
-  EXPECT_EQ(text.find("64-byte Spill"), std::string::npos);
-  EXPECT_EQ(text.find("32-byte Spill"), std::string::npos);
+  for (const std::string& cpu : runnable({"haswell", "skylake-avx512", "znver4"})) {
+    SCOPED_TRACE(cpu);
+    make(1, true, cpu);
+    Model model(5);
+    model.graph.mark_output(model.op("MatMul", {model.input({128, 768}), model.constant({768, 768})}));
+    check(model, *jit_);
+    std::string text = jit_->asm_text();
+    EXPECT_EQ(text.find("call"), std::string::npos);
+    EXPECT_NE(text.find("vfmadd"), std::string::npos);
+    EXPECT_EQ(text.find("64-byte Spill"), std::string::npos);
+    EXPECT_EQ(text.find("32-byte Spill"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ std::unique_ptr<codegen::Jit> byte_jit(const std::string& cpu, int threads = 1, 
 }
 
 /// Processors with vpdpbusd on wide vectors, on narrow ones, and without.
-const std::vector<std::string> kProcessors = {"", "haswell", "x86-64-v2"};
+const std::vector<std::string> kProcessors = runnable({"", "haswell", "x86-64-v2"});
 
 void check_exact(QuantizedModel& model, codegen::Jit& jit, int most_kernels = 2) {
   const RunStats stats = check(model, jit);

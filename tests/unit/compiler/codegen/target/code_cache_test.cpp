@@ -70,25 +70,15 @@ TEST_F(CodeCache, TheSecondTimeNothingIsCompiled) {
 }
 
 TEST_F(CodeCache, CodeIsOfOneProcessor) {
-  compile("haswell");
+  compile("x86-64");
   const codegen::JitStats other = compile("x86-64-v2");
   EXPECT_EQ(other.from_cache, 0u);
   EXPECT_GT(other.compiled, 0u);
-  EXPECT_EQ(compile("haswell").compiled, 0u);
+  EXPECT_EQ(compile("x86-64").compiled, 0u);
   auto one = codegen::Assembler::create("haswell");
   auto two = codegen::Assembler::create("broadwell");
   ASSERT_TRUE(one.is_ok() && two.is_ok());
   EXPECT_NE((*one)->identity(), (*two)->identity());
-}
-
-// Without SSE 4.1, floor is a call of the C library.
-TEST_F(CodeCache, WhatCannotBeCompiledIsNotTriedAgain) {
-  const codegen::JitStats first = compile("x86-64");
-  EXPECT_GT(first.compiled, first.kernels);
-  const codegen::JitStats second = compile("x86-64");
-  EXPECT_EQ(second.compiled, 0u);
-  EXPECT_EQ(second.from_cache, first.compiled);
-  EXPECT_EQ(second.kernels, first.kernels);
 }
 
 TEST_F(CodeCache, TextsAreOfCodeThatIsCompiledNow) {
@@ -126,7 +116,8 @@ TEST_F(CodeCache, EntriesOfAnotherFormAreCompiledAgain) {
   nest.store(y, codegen::int_const(0), codegen::load(x, codegen::int_const(0), 1));
   support::FileCache cache(folder_.string());
   const std::string key = (*assembler)->identity() + to_string(nest);
-  for (const char* entry : {"", "code ", "code 0", "code 0\n", "code 5\nabc", "code -1\nabc", "code x\nabc", "bytes"}) {
+  for (const char* entry : {"", "code ", "code 0", "code 0\n", "code 5\nabc", "code -1\nabc", "code x\nabc", "bytes",
+                            "refused compiled code needs a relocation"}) {
     cache.keep(key, entry);
     auto own = codegen::Assembler::create("");
     ASSERT_TRUE(own.is_ok());
@@ -135,7 +126,7 @@ TEST_F(CodeCache, EntriesOfAnotherFormAreCompiledAgain) {
     ASSERT_TRUE(code.is_ok()) << code.message();
     EXPECT_EQ(cached->compiled(), 1u) << entry;
     EXPECT_EQ(cached->found(), 0u) << entry;
-    EXPECT_GT(code->text.size(), 3u);
+    EXPECT_GT(code->bytes.size(), 3u);
   }
 }
 
