@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """An editor without a user: drives every feature of `collage-rules lsp` on both languages, then types the shipped files.
 
-    server_test.py TOOL SOURCES [--every] [--limit MS]
+    server_test.py TOOL SOURCES [--every] [--limit RATIO]
 
 Typing is to send prefixes of every file of rules/ and of some models, and beside each prefix the whole file with the line at that place
 half written, and to ask everything there. Every request must have an answer that has the form of the protocol. By default some twenty
-places of each file are typed, with `--every` all of them. How long answers took is printed. With `--limit` the processor time that the
-server's own thread spends on an answer must not be longer: time on the clock depends on what else the machine does.
+places of each file are typed, with `--every` all of them. How long answers took is printed. With `--limit` the server's own
+thread must not spend more processor time on an answer than so many times what it needs to read the slowest of the complete files.
 """
 import argparse
 import glob
@@ -234,22 +234,16 @@ def model_features(tool):
     print("held: features of the model language")
 
 
-def slowness():
-    """How many times as long as 20 ms this machine takes for a loop that took so long where the limit was chosen; at least 1."""
-    times = []
-    for _ in range(5):
-        begin = time.process_time()
-        sum(i * i for i in range(300_000))
-        times.append(time.process_time() - begin)
-    return max(1.0, min(times) / 0.020)
+def language_of(path):
+    return "collage-model" if path.endswith(".ir") else "collage-rules"
 
 
 class Typist:
     """Types a file and asks everything at the end of each prefix."""
 
-    def __init__(self, tool, limit):
+    def __init__(self, tool):
         self.client = Client(tool)
-        self.limit = limit and limit * slowness()
+        self.limit = None  # milliseconds of the server's own thread, for an answer
         self.legend = start(self.client)["semanticTokensProvider"]["legend"]
         self.times = {}  # method -> milliseconds
         self.busy = {}  # method -> the longest, in milliseconds of the server's own thread, and where
@@ -269,6 +263,22 @@ class Typist:
             took.append(self.busy_so_far() - busy)
         self.busy[method] = max(self.busy.get(method, (0, "")), (min(took), where))
         return answer
+
+    def limit_by_whole_files(self, paths, ratio):
+        """No answer may take more than `ratio` times as long as reading the slowest of the files when it is complete."""
+        slowest = 0
+        for path in paths:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            uri = "file://" + os.path.abspath(path)
+            self.client.open("", uri, language_of(path))
+            times = []
+            for version in range(5):
+                before = self.busy_so_far()
+                self.client.change(text + "\n" * version, uri)
+                times.append(self.busy_so_far() - before)
+            slowest = max(slowest, sorted(times)[2])
+        self.limit = ratio * slowest
 
     def ask_everything(self, text, uri, position):
         client = self.client
@@ -292,7 +302,7 @@ class Typist:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         uri = "file://" + os.path.abspath(path)
-        self.client.open("", uri, "collage-model" if path.endswith(".ir") else "collage-rules")
+        self.client.open("", uri, language_of(path))
         step = 1 if every else max(1, len(text) // PLACES)
         for end in list(range(0, len(text), step)) + [len(text)]:
             prefix = text[:end]
@@ -314,10 +324,13 @@ class Typist:
 
 
 def typing(tool, sources, every, limit):
-    typist = Typist(tool, limit)
+    typist = Typist(tool)
     files = sorted(glob.glob(os.path.join(sources, "rules", "**", "*.rules"), recursive=True))
     assert files, "no rule files"
-    for path in files + [os.path.join(sources, name) for name in MODELS]:
+    files += [os.path.join(sources, name) for name in MODELS]
+    if limit:
+        typist.limit_by_whole_files(files, limit)
+    for path in files:
         typist.type_file(path, every)
         print("typed:", os.path.relpath(path, sources))
     typist.client.stop()
