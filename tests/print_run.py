@@ -33,16 +33,18 @@ def required(test):
 def skipped_in(log):
     """Reason => names, in the order of the log."""
     reasons = {}
-    for name, output, rest in re.findall(r'^\d+/\d+ Testing: (\S+)\n.*?^Output:\n-+\n(.*?)<end of output>\n(.*?)^"', log, re.M | re.S):
+    for name, output in re.findall(r"^\d+/\d+ Testing: (\S+)\n.*?^Output:\n-+\n(.*?)<end of output>", log, re.M | re.S):
         for reason, test in re.findall(r": Skipped\n(.*?)\n+\[  SKIPPED \] (\S+)", output, re.S):
             reasons.setdefault(reason.strip() or "no reason given", []).append(test)
         for listed in re.findall(r"^Unsupported Tests \(\d+\):\n((?:  \S.*\n)+)", output, re.M):
             for test in listed.split("\n"):
                 if test.strip():
                     reasons.setdefault(required(test.strip()), []).append(test.strip().split(":: ")[-1])
-        if "Test Skipped." in rest:
-            lines = [line.strip() for line in output.split("\n") if line.strip()]
-            reasons.setdefault(lines[-1] if lines else "no reason given", []).append(name)
+        # Scripts say why they skip everything; pytest says it of each test.
+        for reason in re.findall(r"^skipped: (.*)", output, re.M):
+            reasons.setdefault(reason, []).append(name)
+        for count, where, reason in re.findall(r"^SKIPPED \[(\d+)\] (\S+): (.*)", output, re.M):
+            reasons.setdefault(reason, []).extend([where] * int(count))
     return reasons
 
 
