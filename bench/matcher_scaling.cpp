@@ -17,12 +17,12 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/match/matcher.h"
-#include "compiler/sema/build_rules.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
+#include "runtime/support/diagnostic.h"
 
 namespace {
 

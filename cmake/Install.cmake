@@ -4,9 +4,10 @@
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME collage)
 
-# Every program of compiler/tools.
+# Every program.
 get_property(folders DIRECTORY compiler/tools PROPERTY SUBDIRECTORIES)
-foreach(folder IN LISTS folders)
+get_property(runtime_folders DIRECTORY runtime/tools PROPERTY SUBDIRECTORIES)
+foreach(folder IN LISTS folders runtime_folders)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(kind ${target} TYPE)

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "compiler/support/scanner_failure.h"
-#include "compiler/support/visible.h"
+#include "runtime/support/scanner_failure.h"
+#include "runtime/support/visible.h"
 #include "model_parser.h"
 
 #define YY_DECL \

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/support/diagnostic.h"
-#include "compiler/support/span.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/support/span.h"
 
 namespace collage::grammar::model {
 

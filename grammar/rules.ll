@@ -14,8 +14,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "compiler/support/scanner_failure.h"
-#include "compiler/support/utf8.h"
+#include "runtime/support/scanner_failure.h"
+#include "runtime/support/utf8.h"
 #include "compiler/syntax/rules_keywords.h"
 #include "rules_parser.h"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/support/diagnostic.h"
-#include "compiler/support/span.h"
 #include "compiler/syntax/rules_keywords.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/support/span.h"
 
 namespace collage::grammar::rules {
 

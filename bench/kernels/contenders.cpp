@@ -8,7 +8,7 @@
 
 #include "compiler/measure/candidate_text.h"
 #include "compiler/place/build/build_problem.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 #include "runtime/core/layout.h"
 
 namespace collage::bench {

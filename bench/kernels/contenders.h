@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/kernels/shapes.h"
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/measure/time_candidate.h"
 #include "compiler/place/candidates/candidates.h"
 

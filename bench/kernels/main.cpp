@@ -14,7 +14,7 @@
 
 #include "bench/kernels/contenders.h"
 #include "bench/peaks.h"
-#include "compiler/driver/compilation/compilation.h"
+#include "compiler/compilation/compilation.h"
 
 namespace {
 

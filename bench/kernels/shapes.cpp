@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/measure/candidate_text.h"
 #include "runtime/kernels/window.h"
 

@@ -19,7 +19,7 @@
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/memory_limits.h"
 #include "compiler/place/strategies.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 
 namespace {
 

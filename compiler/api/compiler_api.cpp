@@ -7,10 +7,10 @@
 #include "compiler/api/guarded.h"
 #include "compiler/api/state.h"
 #include "compiler/api/texts.h"
-#include "compiler/driver/input/placement_file.h"
-#include "compiler/driver/output/write_model.h"
-#include "compiler/driver/run/local_hosts.h"
-#include "compiler/driver/run/program.h"
+#include "compiler/program/local_hosts.h"
+#include "compiler/program/program.h"
+#include "compiler/request/placement_file.h"
+#include "compiler/request/write_model.h"
 #include "runtime/api/executable.h"
 
 using namespace collage;  // NOLINT: every definition below is of the global namespace

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/api/texts.h"
-#include "compiler/driver/report/json_text.h"
+#include "compiler/report/json_text.h"
 
 using namespace collage;  // NOLINT: every definition below is of the global namespace
 using nlohmann::ordered_json;

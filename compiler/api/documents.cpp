@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/api/texts.h"
-#include "compiler/driver/compare/comparison.h"
-#include "compiler/driver/input/graph_ports.h"
-#include "compiler/driver/report/json_report.h"
-#include "compiler/driver/report/json_text.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/report/compare/comparison.h"
+#include "compiler/report/json_report.h"
+#include "compiler/report/json_text.h"
+#include "compiler/request/graph_ports.h"
 
 using namespace collage;  // NOLINT: every definition below is of the global namespace
 using nlohmann::ordered_json;
@@ -73,7 +73,7 @@ std::optional<std::string> comparison_of(const api::PlacedModel& placed, int run
   std::optional<driver::Comparison> comparison = driver::compare_strategies(input, compilation.strategy(), diags);
   if (!comparison) return std::nullopt;
   if (runs > 0) {
-    const auto inputs = execution::bind_inputs({}, driver::ports_of(compilation.graph()), diags);
+    const auto inputs = runner::bind_inputs({}, driver::ports_of(compilation.graph()), diags);
     if (!inputs || !driver::measure(input, compilation.targets(), runs, *inputs, *comparison, diags)) {
       return std::nullopt;
     }

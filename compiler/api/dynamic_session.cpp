@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "compiler/api/guarded.h"
-#include "compiler/driver/shapes/padded_sizes.h"
-#include "compiler/driver/stages/dynamic_model.h"
+#include "compiler/shapes/padded_sizes.h"
+#include "compiler/stages/dynamic_model.h"
 #include "runtime/io/element_formats.h"
 
 using namespace collage;  // NOLINT: every definition below is of the global namespace

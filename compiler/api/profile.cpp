@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // collage_profile_json and collage_profile_arrays_json of include/collage/compiler.h.
-#include "compiler/driver/report/profile.h"
+#include "compiler/report/profile.h"
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 
 #include "compiler/api/texts.h"
-#include "compiler/execution/bind_inputs.h"
 #include "runtime/api/executable.h"
 #include "runtime/api/shaped_inputs.h"
 #include "runtime/core/host_space.h"
+#include "runtime/runner/bind_inputs.h"
 
 using namespace collage;  // NOLINT: every definition below is of the global namespace
 using support::Code;
@@ -21,10 +21,10 @@ namespace {
 std::optional<std::vector<runtime::Tensor>> inputs_of(const runtime::CompiledModel& compiled, const void* const* inputs,
                                                       support::Diagnostics& diags) {
   if (inputs == nullptr) {
-    const execution::ModelPorts ports = execution::ports_of(compiled.plan);
-    const auto bound = execution::bind_inputs({}, ports, diags);
+    const runner::ModelPorts ports = runner::ports_of(compiled.plan);
+    const auto bound = runner::bind_inputs({}, ports, diags);
     if (!bound) return std::nullopt;
-    return execution::inputs_of_run(ports, *bound, 0);
+    return runner::inputs_of_run(ports, *bound, 0);
   }
   std::vector<runtime::Tensor> tensors;
   for (size_t i = 0; i < compiled.inputs.size(); ++i) {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "compiler/api/state.h"
-#include "compiler/driver/input/bindings.h"
 #include "compiler/place/strategies.h"
+#include "compiler/request/bindings.h"
 #include "runtime/pool/pool.h"
 
 namespace collage::api {

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "compiler/driver/input/placement_file.h"
-#include "compiler/driver/input/written_partitions.h"
+#include "compiler/request/placement_file.h"
+#include "compiler/request/written_partitions.h"
 #include "runtime/core/host_capabilities.h"
 
 namespace collage::api {

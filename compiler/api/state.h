@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/compilation/answer_questions.h"
-#include "compiler/driver/compilation/compilation.h"
+#include "compiler/compilation/answer_questions.h"
+#include "compiler/compilation/compilation.h"
 #include "include/collage/compiler.h"
 
 namespace collage::api {

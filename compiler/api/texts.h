@@ -8,7 +8,7 @@
 #include <string>
 
 #include "compiler/api/guarded.h"
-#include "compiler/driver/compilation/report_of.h"
+#include "compiler/compilation/report_of.h"
 
 namespace collage::api {
 

@@ -26,7 +26,7 @@
 #include <unordered_map>
 
 #include "compiler/certificate/check_certificate.h"
-#include "compiler/support/ids.h"
+#include "runtime/support/ids.h"
 
 namespace collage::certificate {
 

@@ -2,7 +2,7 @@
 #include "compiler/certificate/judge_file.h"
 
 #include "compiler/certificate/check_certificate.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::certificate {
 

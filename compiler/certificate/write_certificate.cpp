@@ -11,8 +11,8 @@
 #include <tuple>
 
 #include "compiler/certificate/certificate_file.h"
-#include "compiler/support/check.h"
 #include "runtime/core/checksum.h"
+#include "runtime/support/check.h"
 
 namespace collage::certificate {
 namespace {

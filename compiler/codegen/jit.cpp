@@ -16,7 +16,7 @@
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
 #include "compiler/codegen/lower/lowerings.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/checked_size.h"
 #include "runtime/core/code_features.h"
 #include "runtime/core/executable_memory.h"
@@ -85,9 +85,9 @@ class JitImpl : public Jit {
           std::find_if(kernels.begin(), kernels.end(), [](const Kernel* kernel) { return !kernel->refusal.empty(); });
       if (kernels.empty() || refused != kernels.end()) {
         for (ir::NodeId node : groups[i].nodes) {
-          partition.calls.emplace_back(LoweredReference{
-              node, kernels.empty() ? no_code_reason(graph, node) : (*refused)->refusal, !kernels.empty(),
-              whole_copy(graph, node)});
+          partition.calls.emplace_back(
+              LoweredReference{node, kernels.empty() ? no_code_reason(graph, node) : (*refused)->refusal,
+                               !kernels.empty(), whole_copy(graph, node)});
         }
         continue;
       }

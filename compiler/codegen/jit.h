@@ -15,11 +15,11 @@
 #include "compiler/codegen/layout/value_layouts.h"
 #include "compiler/codegen/target/generator_refusal.h"
 #include "compiler/codegen/target/numerics.h"
-#include "compiler/ir/graph.h"
-#include "compiler/support/file_cache.h"
+#include "compiler/ir/graph/graph.h"
 #include "runtime/core/layout.h"
 #include "runtime/core/status.h"
 #include "runtime/exec/code.h"
+#include "runtime/support/file_cache.h"
 
 namespace collage::codegen {
 

@@ -10,7 +10,7 @@
 #include "compiler/costs_tool/cost_files.h"
 #include "compiler/costs_tool/provenance.h"
 #include "compiler/measure/environment.h"
-#include "compiler/support/write_file.h"
+#include "runtime/support/write_file.h"
 
 namespace collage::costs_tool {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "compiler/costs_tool/csv.h"
 #include "compiler/costs_tool/fields.h"
-#include "compiler/support/utf8.h"
+#include "runtime/support/utf8.h"
 
 namespace collage::costs_tool {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "compiler/measure/cost_database.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::costs_tool {
 

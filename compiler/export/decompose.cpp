@@ -6,11 +6,11 @@
 #include <cmath>
 #include <numbers>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/rewrite.h"
-#include "compiler/support/check.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/rewrite.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/element.h"
+#include "runtime/support/check.h"
 
 namespace collage::exporter {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <string_view>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::exporter {
 

@@ -11,7 +11,7 @@
 #include "compiler/export/decompose.h"
 #include "compiler/import/proto.h"
 #include "compiler/import/upgrade.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "include/collage/version.h"
 
 namespace collage::exporter {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "runtime/core/status.h"
 
 namespace collage::exporter {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::import {
 

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "compiler/import/attribute_kinds.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
 
 namespace collage::import {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/graph.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/ops/op_def.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::import {
 

@@ -6,7 +6,7 @@
 
 #include "compiler/import/pending_node.h"
 #include "compiler/import/proto.h"
-#include "compiler/ir/evaluate.h"
+#include "compiler/ir/analysis/evaluate.h"
 
 namespace collage::import {
 namespace {

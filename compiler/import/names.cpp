@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "compiler/support/utf8.h"
-#include "compiler/support/visible.h"
+#include "runtime/support/utf8.h"
+#include "runtime/support/visible.h"
 
 namespace collage::import {
 namespace {

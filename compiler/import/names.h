@@ -9,7 +9,7 @@
 
 #include "compiler/import/emitter.h"
 #include "compiler/import/proto.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::import {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compiler/import/proto.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::import {
 

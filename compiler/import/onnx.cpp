@@ -14,9 +14,9 @@
 #include "compiler/import/onnx_importer.h"
 #include "compiler/import/sparse.h"
 #include "compiler/import/upgrade.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/support/check.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/ops/op_def.h"
+#include "runtime/support/check.h"
 
 namespace collage::import {
 

@@ -12,14 +12,14 @@
 
 #include "compiler/import/onnx_file.h"
 #include "compiler/import/stage.h"
-#include "compiler/ir/graph.h"
-#include "compiler/ir/open_shape.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/graph/open_shape.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::import {
 
 struct OnnxOptions {
-  /// What fixes the dimensions that the model leaves open (ir/open_shape.h).
+  /// What fixes the dimensions that the model leaves open (ir/graph/open_shape.h).
   std::vector<ir::ShapeBinding> bindings;
   /// Inputs that become constants: inputs that determine shapes, for models that read them at run time.
   std::map<std::string, ir::Tensor> bound_inputs;

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
-#include "compiler/ir/open_shape.h"
-#include "compiler/support/diagnostic.h"
-#include "compiler/support/file_access.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/graph/open_shape.h"
 #include "runtime/core/status.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/support/file_access.h"
 
 namespace onnx {
 class GraphProto;

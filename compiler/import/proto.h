@@ -9,11 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/support/file_access.h"
 #include "runtime/core/attributes.h"
 #include "runtime/core/dtype.h"
 #include "runtime/core/status.h"
 #include "runtime/core/tensor.h"
+#include "runtime/support/file_access.h"
 
 namespace collage::import {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "compiler/import/pending_node.h"
-#include "compiler/ir/evaluate.h"
+#include "compiler/ir/analysis/evaluate.h"
 
 namespace collage::import {
 namespace {

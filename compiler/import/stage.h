@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "compiler/import/onnx_file.h"
-#include "compiler/ir/graph.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/ir/graph/graph.h"
+#include "runtime/support/diagnostic.h"
 
 namespace onnx {
 class NodeProto;

@@ -9,7 +9,7 @@
 #include "compiler/import/legacy.h"
 #include "compiler/import/pending_node.h"
 #include "compiler/import/proto.h"
-#include "compiler/ir/evaluate.h"
+#include "compiler/ir/analysis/evaluate.h"
 
 namespace collage::import {
 namespace {

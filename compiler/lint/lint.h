@@ -5,8 +5,8 @@
 // A check warns only if it is certain, and shows both places if two are involved.
 #pragma once
 
-#include "compiler/ir/rule_set.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::lint {
 

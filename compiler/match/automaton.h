@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 
 namespace collage::match {
 

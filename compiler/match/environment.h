@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "runtime/core/attributes.h"
 
 namespace collage::match {

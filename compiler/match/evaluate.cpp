@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "compiler/ir/functions.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/ir/rules/functions.h"
 #include "compiler/match/attribute_value.h"
 #include "compiler/match/functions/functions.h"
 
@@ -144,7 +144,7 @@ class Evaluator {
     if (context_.quantities == nullptr) return failed(fmt::format("`{}` is not known here", expr.text));
     static constexpr double Quantities::*members[] = {
 #define QUANTITY(name, ...) &Quantities::name,
-#include "compiler/ir/quantities.def"
+#include "compiler/ir/rules/quantities.def"
 #undef QUANTITY
     };
     return number(context_.quantities->*members[static_cast<size_t>(expr.quantity)]);

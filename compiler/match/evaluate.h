@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "compiler/ir/chosen_match.h"
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/placement/chosen_match.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/match/environment.h"
 #include "compiler/match/number_list.h"
 
@@ -31,11 +31,11 @@ using ir::Binding;
 /// Attributes of a backend instance that `-t` sets; the others have their declared default.
 using AttrValues = std::map<std::string, runtime::AttrValue, std::less<>>;
 
-/// What a cost may count, of one match or of one candidate: the rows of ir/quantities.def, in SI. `bytes` are those of
+/// What a cost may count, of one match or of one candidate: the rows of ir/rules/quantities.def, in SI. `bytes` are those of
 /// the distinct values read from outside, constants among them, and of the values that are read outside.
 struct Quantities {
 #define QUANTITY(name, ...) double name = 0;
-#include "compiler/ir/quantities.def"
+#include "compiler/ir/rules/quantities.def"
 #undef QUANTITY
 };
 

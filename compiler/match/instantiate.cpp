@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
 #include "runtime/core/element.h"
 
 namespace collage::match {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/template.h"
+#include "compiler/ir/rules/template.h"
 #include "compiler/match/evaluate.h"
 
 namespace collage::match {

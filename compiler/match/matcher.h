@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/match/evaluate.h"
 
 namespace collage::match {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
-#include "compiler/ir/number.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/rules/number.h"
 
 namespace collage::match {
 

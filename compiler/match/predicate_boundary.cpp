@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/functions.h"
+#include "compiler/ir/rules/functions.h"
 
 namespace collage::match {
 namespace {

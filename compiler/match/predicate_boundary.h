@@ -11,7 +11,7 @@
 #include <string>
 
 #include "compiler/match/evaluate.h"
-#include "compiler/support/source_manager.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::match {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/match/pattern_climb.h"
 
 namespace collage::match {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/rewrite.h"
 #include "compiler/match/instantiate.h"
 
 namespace collage::match {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "compiler/plan/find_matches.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 
 namespace collage::measure {
 namespace {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "runtime/exec/executor.h"
 
 namespace collage::measure {

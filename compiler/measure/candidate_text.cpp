@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "compiler/ir/extract_partition.h"
-#include "compiler/ir/print.h"
+#include "compiler/ir/placement/extract_partition.h"
+#include "compiler/ir/placement/print.h"
 #include "runtime/core/host_space.h"
 
 namespace collage::measure {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 
 namespace collage::measure {
 

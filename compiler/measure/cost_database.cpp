@@ -9,8 +9,8 @@
 #include "compiler/measure/postgres/connection.h"
 #include "compiler/measure/postgres_costs.h"
 #include "compiler/measure/sqlite_costs.h"
-#include "compiler/support/file_cache.h"
-#include "compiler/support/hash.h"
+#include "runtime/support/file_cache.h"
+#include "runtime/support/hash.h"
 
 namespace collage::measure {
 

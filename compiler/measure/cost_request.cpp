@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/match/attribute_value.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/printable.h"

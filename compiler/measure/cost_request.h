@@ -19,7 +19,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/measure/measurement.h"
 #include "compiler/place/formats/active_backend.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/support/utf8.h"
+#include "runtime/support/utf8.h"
 
 namespace collage::measure {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <fstream>
 
-#include "compiler/support/hash.h"
+#include "runtime/support/hash.h"
 
 namespace collage::measure {
 

@@ -15,7 +15,7 @@
 #include <optional>
 
 #include "compiler/measure/printable.h"
-#include "compiler/support/hash.h"
+#include "runtime/support/hash.h"
 
 namespace collage::measure {
 namespace {

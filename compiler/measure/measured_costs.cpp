@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/measure/cache_state.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/cost_request.h"

@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "compiler/ir/print.h"
+#include "compiler/ir/placement/print.h"
 #include "compiler/measure/candidate_text.h"
 
 namespace collage::measure {

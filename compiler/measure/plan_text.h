@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 
 namespace collage::measure {
 

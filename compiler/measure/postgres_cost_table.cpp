@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "compiler/measure/cost_rules.h"
-#include "compiler/support/utf8.h"
+#include "runtime/support/utf8.h"
 
 namespace collage::measure {
 namespace {

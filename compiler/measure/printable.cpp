@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/support/utf8.h"
+#include "runtime/support/utf8.h"
 
 namespace collage::measure {
 namespace {

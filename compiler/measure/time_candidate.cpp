@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "compiler/execution/time_plan.h"
 #include "compiler/measure/build_text.h"
 #include "compiler/measure/cache_state.h"
 #include "compiler/measure/conditions.h"
@@ -18,6 +17,7 @@
 #include "runtime/core/host_capabilities.h"
 #include "runtime/exec/executor.h"
 #include "runtime/pool/pool.h"
+#include "runtime/runner/time_plan.h"
 
 namespace collage::measure {
 namespace {
@@ -40,8 +40,8 @@ class Samples {
   /// The standard error of a median is about 0.93 IQR / sqrt(n) for bell-shaped noise.
   bool is_precise() const {
     constexpr double kRelativeError = 0.01;
-    const double range = execution::quantile(clean_, 0.75) - execution::quantile(clean_, 0.25);
-    return 0.93 * range <= kRelativeError * execution::median(clean_) * std::sqrt(static_cast<double>(clean_.size()));
+    const double range = runner::quantile(clean_, 0.75) - runner::quantile(clean_, 0.25);
+    return 0.93 * range <= kRelativeError * runner::median(clean_) * std::sqrt(static_cast<double>(clean_.size()));
   }
 
   /// Expects at least one sample.
@@ -49,8 +49,8 @@ class Samples {
     constexpr int kFewest = 3;
     std::vector<double> runs = clean_;
     if (!has_clean(kFewest)) runs.insert(runs.end(), disturbed_.begin(), disturbed_.end());
-    const double range = execution::quantile(runs, 0.75) - execution::quantile(runs, 0.25);
-    return {execution::median(runs), range, static_cast<int>(runs.size())};
+    const double range = runner::quantile(runs, 0.75) - runner::quantile(runs, 0.25);
+    return {runner::median(runs), range, static_cast<int>(runs.size())};
   }
 
  private:
@@ -115,7 +115,7 @@ class LoadedPlan : public LoadedCandidate {
     runtime::Result<Timing> timing = time_runs(options);
     Conditions conditions = watch.so_far(options.threads);
     if (!references_.empty() && options.reference > Duration()) {
-      conditions.slowdown = execution::median(references_) / options.reference.seconds();
+      conditions.slowdown = runner::median(references_) / options.reference.seconds();
     }
     if (timing)
       timing->disturbance = disturbance_of(conditions, options.threads, runtime::host_capabilities().processors);

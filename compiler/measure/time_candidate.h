@@ -9,9 +9,9 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/measure/measurement.h"
 #include "compiler/plan/targets.h"
-#include "compiler/support/file_cache.h"
 #include "runtime/core/status.h"
 #include "runtime/core/tensor.h"
+#include "runtime/support/file_cache.h"
 
 namespace collage::measure {
 

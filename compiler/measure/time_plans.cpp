@@ -6,10 +6,10 @@
 #include <cmath>
 #include <memory>
 
-#include "compiler/execution/time_plan.h"
 #include "compiler/measure/build_text.h"
 #include "runtime/exec/executor.h"
 #include "runtime/pool/pool.h"
+#include "runtime/runner/time_plan.h"
 
 namespace collage::measure {
 namespace {
@@ -35,8 +35,8 @@ struct Estimate {
 
 /// The standard error of a median is about 0.93 IQR / sqrt(n) for bell-shaped noise.
 Estimate estimate_of(const std::vector<double>& values) {
-  const double range = execution::quantile(values, 0.75) - execution::quantile(values, 0.25);
-  return {execution::median(values), 0.93 * range / std::sqrt(static_cast<double>(values.size()))};
+  const double range = runner::quantile(values, 0.75) - runner::quantile(values, 0.25);
+  return {runner::median(values), 0.93 * range / std::sqrt(static_cast<double>(values.size()))};
 }
 
 /// Of the runs of `one` to those of `base`, in pairs.
@@ -69,12 +69,12 @@ double elapsed_since(Clock::time_point start) {
 }
 
 void take_turn(Contender& contender) {
-  if (runtime::Status status = execution::settle(*contender.executor, contender.built.inputs); !status) {
+  if (runtime::Status status = runner::settle(*contender.executor, contender.built.inputs); !status) {
     contender.failure = status.message();
     return;
   }
-  for (int r = 0; r < execution::kRunsOfTurn; ++r) {
-    auto run = execution::time_run(*contender.executor, contender.built.inputs);
+  for (int r = 0; r < runner::kRunsOfTurn; ++r) {
+    auto run = runner::time_run(*contender.executor, contender.built.inputs);
     if (!run) {
       contender.failure = run.message();
       return;

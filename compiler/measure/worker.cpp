@@ -20,8 +20,8 @@
 
 #include "compiler/measure/channel.h"
 #include "compiler/measure/plan_text.h"
-#include "compiler/support/installation.h"
 #include "runtime/pool/short_waits.h"
+#include "runtime/support/installation.h"
 
 namespace collage::measure {
 

@@ -6,8 +6,8 @@
 //     %a = Relu(%x)       %out = Identity(%a)   =>   %out = Relu(%x)     if %a is not an output
 //
 // `%out = Identity(%x)` of an input or a constant stays: an output is a result of a node.
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/graph/rewrite.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/pass_manager.h"
 
 namespace collage::passes {

@@ -15,9 +15,9 @@
 #include <numeric>
 #include <set>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/rewrite.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/einsum_order.h"
 #include "compiler/passes/pass_manager.h"
 #include "runtime/kernels/einsum.h"

@@ -15,9 +15,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/operands.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/operands.h"
+#include "compiler/ir/graph/rewrite.h"
 #include "compiler/passes/pass_manager.h"
 
 namespace collage::passes {

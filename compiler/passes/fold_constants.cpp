@@ -4,12 +4,12 @@
 //     %s = Shape(%x)                               =>   const [1, 64, 7, 7]
 //     %w2 = Transpose(%w: const) {perm = [1, 0]}   =>   const …
 //
-// Results that are outputs of the model remain results of nodes. Limits on size and work are in `ir/evaluate.cpp`; what
+// Results that are outputs of the model remain results of nodes. Limits on size and work are in `ir/analysis/evaluate.cpp`; what
 // exceeds them remains, too.
 #include <algorithm>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/rewrite.h"
 #include "compiler/passes/pass_manager.h"
 
 namespace collage::passes {

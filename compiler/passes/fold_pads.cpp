@@ -12,7 +12,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/pointwise.h"

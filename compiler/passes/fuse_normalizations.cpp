@@ -19,7 +19,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/pointwise.h"

@@ -16,10 +16,10 @@
 #include <cstring>
 #include <limits>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/operands.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/operands.h"
+#include "compiler/ir/graph/rewrite.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/pass_manager.h"
 
 namespace collage::passes {

@@ -8,7 +8,7 @@
 //     Log(Softmax(%x))                                            =>   LogSoftmax(%x)
 //     Sub(%d, Log(ReduceSum(Exp(%d), [a])))                       =>   LogSoftmax(%d) {axis = a}
 //     Softmax(Sub(%x, ReduceMax(%x) {axes = [a]})) {axis = a}     =>   Softmax(%x) {axis = a}; LogSoftmax likewise
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/pointwise.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <queue>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/support/check.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
+#include "runtime/support/check.h"
 
 namespace collage::passes {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A graph while a pass rewrites it in place: nodes are added and take over the results of others until nothing is left
-// to do. Where ir/rewrite.h copies a graph once, in order, this one lets rewrites meet what earlier ones made.
+// to do. Where ir/graph/rewrite.h copies a graph once, in order, this one lets rewrites meet what earlier ones made.
 //
 //     return rewrite_all(graph, [](GraphEdit& edit, NodeId id) {
 //       if (is_superfluous(edit.graph(), id)) edit.replace(edit.graph().first_output(id), edit.node(id).inputs[0]);
@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::passes {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "compiler/ir/operands.h"
+#include "compiler/ir/graph/operands.h"
 #include "compiler/passes/graph_edit.h"
 
 namespace collage::passes {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/graph/rewrite.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/pass_manager.h"
 
 namespace collage::passes {

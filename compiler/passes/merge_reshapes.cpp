@@ -8,7 +8,7 @@
 //                                                                    =>   %y = Add(%x, %z)   if all three have one shape
 #include <algorithm>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/pointwise.h"

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/pointwise.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "compiler/ir/print.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/ir/placement/verify.h"
 
 namespace collage::passes {
 namespace {

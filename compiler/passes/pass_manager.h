@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/graph.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/graph.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::passes {
 

@@ -9,8 +9,8 @@
 // Exact. Arithmetic on shapes is left to fold_constants: all shapes are known, so that it is arithmetic on constants.
 #include <algorithm>
 
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
 

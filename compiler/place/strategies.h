@@ -15,7 +15,7 @@
 #include "compiler/place/problem/problem.h"
 #include "compiler/place/problem/search_options.h"
 #include "compiler/place/problem/strategy_input.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::place {
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "runtime/core/status.h"
 #include "runtime/plan/plan.h"
 

@@ -10,8 +10,8 @@
 #include "compiler/plan/plan_devices.h"
 #include "compiler/plan/plan_memory.h"
 #include "compiler/plan/rewrite_partitions.h"
-#include "compiler/support/check.h"
 #include "runtime/plan/plan_schedule.h"
+#include "runtime/support/check.h"
 
 namespace collage::plan {
 namespace {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/plan/lowering_requests.h"
 #include "compiler/plan/targets.h"
-#include "compiler/support/diagnostic.h"
 #include "runtime/plan/plan.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::plan {
 

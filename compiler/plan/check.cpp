@@ -9,9 +9,9 @@
 #include <mutex>
 #include <set>
 
-#include "compiler/execution/compare_tensors.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/evaluate_nodes.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/evaluate_nodes.h"
+#include "runtime/runner/compare_tensors.h"
 
 namespace collage::plan {
 namespace {
@@ -33,7 +33,7 @@ bool CheckReport::passed() const {
 }
 
 CheckRow compare(const Tensor& got, const Tensor& reference, double tolerance, double slack) {
-  const execution::TensorDifference found = execution::compare(got, reference, tolerance, slack);
+  const runner::TensorDifference found = runner::compare(got, reference, tolerance, slack);
   CheckRow row;
   row.max_difference = found.max_difference;
   row.max_magnitude = found.max_magnitude;

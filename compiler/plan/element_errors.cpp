@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "compiler/ir/evaluate_nodes.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/analysis/evaluate_nodes.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/ir/placement/placement.h"
 #include "runtime/core/element.h"
 
 namespace collage::plan {

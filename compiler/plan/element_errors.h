@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "runtime/core/status.h"
 
 namespace collage::plan {

@@ -7,12 +7,12 @@
 #include <map>
 #include <set>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/plan/emit_meaning.h"
 #include "compiler/plan/lower_host.h"
 #include "compiler/plan/lower_library.h"
 #include "compiler/plan/lower_reorder.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::plan {
 namespace {
@@ -272,7 +272,8 @@ void StepEmitter::note(const HostLowering& lowering, const ir::Partition& partit
   built_.uncompiled.insert(built_.uncompiled.end(), lowering.uncompiled.begin(), lowering.uncompiled.end());
   for (const std::string& fault : lowering.faults) {
     warn(Code::BackendFailed, partition,
-         fmt::format("`{}` made code for partition `{}` that cannot be used, {}", partition.backend, partition.name, fault));
+         fmt::format("`{}` made code for partition `{}` that cannot be used, {}", partition.backend, partition.name,
+                     fault));
   }
   for (const HostLowering::Refusal& refusal : lowering.refused) {
     context_.diags

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/ir/placement/verify.h"
 #include "compiler/place/candidates/split_candidates.h"
-#include "compiler/support/check.h"
 #include "runtime/core/host_space.h"
 #include "runtime/devices/device.h"
+#include "runtime/support/check.h"
 
 namespace collage::plan {
 namespace {

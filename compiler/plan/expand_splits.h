@@ -19,7 +19,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/plan/targets.h"
 
 namespace collage::plan {

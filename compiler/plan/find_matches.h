@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/match/matcher.h"
 #include "compiler/plan/targets.h"
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/plan/lower_library.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::plan {
 namespace {

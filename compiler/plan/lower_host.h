@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/plan/buffer_table.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/lowering_requests.h"

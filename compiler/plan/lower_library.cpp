@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/layout.h"
 #include "runtime/libraries/library.h"
 

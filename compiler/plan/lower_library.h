@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/plan/buffer_table.h"
 #include "compiler/plan/lowering_requests.h"
 #include "runtime/core/status.h"

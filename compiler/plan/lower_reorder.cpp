@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/plan/lower_reorder.h"
 
-#include "compiler/ir/layout_change.h"
+#include "compiler/ir/analysis/layout_change.h"
 
 namespace collage::plan {
 

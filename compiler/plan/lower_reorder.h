@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change of layout in host memory as a compiled kernel (ir/layout_change.h).
+// A change of layout in host memory as a compiled kernel (ir/analysis/layout_change.h).
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "compiler/plan/buffer_table.h"
 #include "runtime/plan/plan.h"
 

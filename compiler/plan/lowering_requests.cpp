@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "compiler/match/lowering_misfit.h"
-#include "compiler/support/check.h"
 #include "runtime/encodings/encodings.h"
+#include "runtime/support/check.h"
 
 namespace collage::plan {
 namespace {

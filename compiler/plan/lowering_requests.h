@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/placement.h"
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/placement/placement.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/match/instantiate.h"
 #include "compiler/plan/targets.h"
-#include "compiler/support/diagnostic.h"
 #include "runtime/core/lowering_call.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::plan {
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "compiler/support/check.h"
 #include "runtime/core/host_space.h"
 #include "runtime/core/room.h"
+#include "runtime/support/check.h"
 
 namespace collage::plan {
 namespace {

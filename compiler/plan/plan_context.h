@@ -5,10 +5,10 @@
 #include <string>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/plan/expand_splits.h"
 #include "compiler/plan/targets.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::plan {
 

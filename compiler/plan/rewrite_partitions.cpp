@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/verify.h"
+#include "compiler/ir/placement/verify.h"
 #include "compiler/match/rewrite.h"
 #include "compiler/plan/find_matches.h"
 

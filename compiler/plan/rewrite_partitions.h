@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/plan/targets.h"
 
 namespace collage::plan {

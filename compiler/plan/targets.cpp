@@ -8,9 +8,9 @@
 
 #include "compiler/match/rewrite.h"
 #include "compiler/passes/phases.h"
-#include "compiler/support/check.h"
 #include "runtime/core/host_space.h"
 #include "runtime/libraries/plugin/plugin.h"
+#include "runtime/support/check.h"
 
 namespace collage::plan {
 namespace {

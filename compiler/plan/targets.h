@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "compiler/codegen/target/code_target.h"
-#include "compiler/ir/rule_set.h"
-#include "compiler/ir/topology.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "compiler/ir/topology/topology.h"
 #include "compiler/match/evaluate.h"
 #include "runtime/plan/plan.h"
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <optional>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/rewrite.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::quantize {
 namespace {

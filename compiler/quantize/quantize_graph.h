@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "compiler/quantize/sites.h"
 
 namespace collage::quantize {

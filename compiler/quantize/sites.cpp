@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/operands.h"
+#include "compiler/ir/graph/operands.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::quantize {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "compiler/quantize/range.h"
 #include "compiler/quantize/scale.h"
 

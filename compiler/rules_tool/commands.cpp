@@ -10,8 +10,8 @@
 #include "compiler/rules_tool/report.h"
 #include "compiler/rules_tool/rewrite_tests.h"
 #include "compiler/rules_tool/rule_tests.h"
-#include "compiler/sema/build_rules.h"
-#include "compiler/support/write_file.h"
+#include "compiler/sema/rules/build_rules.h"
+#include "runtime/support/write_file.h"
 
 namespace collage::rules_tool {
 namespace {

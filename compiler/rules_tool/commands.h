@@ -2,9 +2,9 @@
 // What `collage-rules check` and `collage-rules test` print about rules that were read.
 #pragma once
 
-#include "compiler/ir/rule_set.h"
-#include "compiler/support/diagnostic.h"
-#include "compiler/support/source_manager.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::rules_tool {
 

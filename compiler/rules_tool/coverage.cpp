@@ -9,7 +9,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/match/matcher.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 
 namespace collage::rules_tool {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/match/matcher.h"
 
 namespace collage::rules_tool {

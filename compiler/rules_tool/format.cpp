@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/rules_tool/format_tokens.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::rules_tool {
 namespace {

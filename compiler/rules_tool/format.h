@@ -14,7 +14,7 @@
 
 #include <string>
 
-#include "compiler/support/source_manager.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::rules_tool {
 

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "compiler/rules_tool/format.h"
-#include "compiler/sema/build_rules.h"
-#include "compiler/support/write_file.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
+#include "runtime/support/write_file.h"
 
 namespace collage::rules_tool {
 namespace {

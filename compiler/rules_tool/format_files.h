@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::rules_tool {
 

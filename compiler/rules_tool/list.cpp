@@ -8,7 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "compiler/ir/functions.h"
+#include "compiler/ir/rules/functions.h"
 #include "compiler/rules_tool/outline.h"
 
 namespace collage::rules_tool {

@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/print_parts.h"
+#include "compiler/ir/graph/print_parts.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/lint/models/example_models.h"
 #include "compiler/match/matcher.h"
 #include "compiler/rules_tool/rewrite_tests.h"

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "compiler/ir/rule_set.h"
-#include "compiler/support/source_manager.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::rules_tool {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "compiler/ir/functions.h"
+#include "compiler/ir/rules/functions.h"
 #include "compiler/rules_tool/rewrite_tests.h"
 #include "compiler/rules_tool/rule_tests.h"
 

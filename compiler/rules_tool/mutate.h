@@ -11,10 +11,10 @@
 // asks for the machine.
 #pragma once
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/rules_tool/rule_tests.h"
-#include "compiler/support/diagnostic.h"
-#include "compiler/support/source_manager.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::rules_tool {
 

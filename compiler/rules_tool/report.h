@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/rules_tool/rule_tests.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::rules_tool {
 

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <random>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/placement/verify.h"
 #include "compiler/match/rewrite.h"
 #include "compiler/rules_tool/trials.h"
-#include "compiler/sema/test_model.h"
-#include "compiler/support/check.h"
+#include "compiler/sema/model/test_model.h"
 #include "runtime/core/element.h"
+#include "runtime/support/check.h"
 
 namespace collage::rules_tool {
 namespace {

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
-#include "compiler/support/diagnostic.h"
-#include "compiler/support/source_manager.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::rules_tool {
 

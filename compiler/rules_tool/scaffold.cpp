@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "compiler/rules_tool/format.h"
-#include "compiler/support/source_manager.h"
-#include "compiler/support/write_file.h"
 #include "compiler/syntax/scan_rules.h"
+#include "runtime/support/source_manager.h"
+#include "runtime/support/write_file.h"
 
 namespace collage::rules_tool {
 namespace {

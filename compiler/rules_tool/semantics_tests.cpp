@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/graph/rewrite.h"
 #include "compiler/match/lowering_misfit.h"
 #include "compiler/rules_tool/trials.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "compiler/match/matcher.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::rules_tool {
 

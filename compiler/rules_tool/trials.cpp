@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/ir/evaluate.h"
+#include "compiler/ir/analysis/evaluate.h"
 #include "runtime/core/element.h"
 
 namespace collage::rules_tool {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::rules_tool {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/support/span.h"
+#include "runtime/support/span.h"
 
 namespace collage::syntax {
 

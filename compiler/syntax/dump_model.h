@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "compiler/support/source_manager.h"
 #include "compiler/syntax/model_ast.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::syntax {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a tensor lies in memory, as both languages write it: `NHWC`, `f16`, `NHWC i8 scale 0.05 zero 3`. Words and
-// numbers as they stand; sema/build_format.h knows what they mean.
+// numbers as they stand; sema/model/build_format.h knows what they mean.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "compiler/support/span.h"
+#include "runtime/support/span.h"
 
 namespace collage::syntax {
 

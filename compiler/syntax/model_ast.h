@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "compiler/support/span.h"
 #include "compiler/syntax/format_ast.h"
 #include "runtime/core/duration.h"
+#include "runtime/support/span.h"
 
 namespace collage::syntax {
 

@@ -2,8 +2,8 @@
 // The generated scanner of the model language as an object: made for one text, freed however its use ends.
 #pragma once
 
-#include "compiler/support/check.h"
 #include "model_parser.h"
+#include "runtime/support/check.h"
 
 // Of the generated scanner (`%option reentrant`, prefix `collage_model_`).
 int collage_model_lex_init_extra(collage::grammar::model::ScanState* state, void** scanner);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/parse_model.h"
 
-#include "compiler/support/text_limit.h"
 #include "compiler/syntax/model_lexer.h"
+#include "runtime/support/text_limit.h"
 
 namespace collage::syntax {
 

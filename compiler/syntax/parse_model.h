@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "compiler/support/diagnostic.h"
-#include "compiler/support/source_manager.h"
 #include "compiler/syntax/model_ast.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::syntax {
 

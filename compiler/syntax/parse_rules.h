@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "compiler/support/diagnostic.h"
-#include "compiler/support/source_manager.h"
 #include "compiler/syntax/rules_ast.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::syntax {
 

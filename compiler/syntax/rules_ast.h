@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/support/span.h"
 #include "compiler/syntax/format_ast.h"
+#include "runtime/support/span.h"
 
 namespace collage::syntax {
 

@@ -2,8 +2,8 @@
 // The generated scanner of the rule language as an object: made for one text, freed however its use ends.
 #pragma once
 
-#include "compiler/support/check.h"
 #include "rules_parser.h"
+#include "runtime/support/check.h"
 
 // Of the generated scanner (`%option reentrant`, prefix `collage_rules_`).
 int collage_rules_lex_init_extra(collage::grammar::rules::ScanState* state, void** scanner);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "compiler/support/text_limit.h"
 #include "compiler/syntax/comments.h"
 #include "compiler/syntax/model_lexer.h"
+#include "runtime/support/text_limit.h"
 
 // Defined in grammar/model.ll.
 collage::grammar::model::parser::symbol_type collage_model_scan(void* scanner);

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "compiler/support/source_manager.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::syntax {
 

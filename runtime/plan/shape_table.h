@@ -7,7 +7,7 @@
 //     x [5, 3]  =>  the second: x gets 3 more rows, the last one again, and of the results 5 rows are kept
 //     x [9, 3]  =>  refused, with the sizes that there are
 //
-// That results keep apart what is padded was proved when the model was compiled (compiler/driver/shapes). One dimension
+// That results keep apart what is padded was proved when the model was compiled (compiler/shapes). One dimension
 // is padded for a run: of two together nothing was proved.
 #pragma once
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "compiler/sema/build_rules.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "runtime/core/host_capabilities.h"
 #include "tests/accuracy/measure_errors.h"
 

@@ -2,8 +2,8 @@
 #include "tests/accuracy/cases.h"
 
 #include "compiler/codegen/kernel/pointwise.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::testing {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/element.h"
 
 namespace collage::testing {
@@ -34,7 +34,8 @@ std::optional<ir::Graph> in_dtype(const ir::Graph& graph, DType dtype) {
       constant.data = is_scale ? value.constant->data : in_dtype(value.constant->data, dtype);
       map[id] = made.add_constant(value.name, constant);
     } else if (value.is_input) {
-      map[id] = made.add_input(value.name, {value.type.dtype == DType::F32 ? dtype : value.type.dtype, value.type.shape});
+      map[id] =
+          made.add_input(value.name, {value.type.dtype == DType::F32 ? dtype : value.type.dtype, value.type.shape});
     }
   }
   support::SourceManager sources;

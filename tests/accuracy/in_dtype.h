@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::testing {
 

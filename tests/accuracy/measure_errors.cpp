@@ -5,16 +5,16 @@
 #include <cmath>
 #include <set>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/time_candidate.h"
 #include "compiler/place/build/build_problem.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/sema/test_model.h"
+#include "compiler/sema/model/build_graph.h"
+#include "compiler/sema/model/test_model.h"
 #include "runtime/core/random.h"
-#include "tests/accuracy/plain_f32.h"
 #include "tests/accuracy/in_dtype.h"
+#include "tests/accuracy/plain_f32.h"
 
 namespace collage::testing {
 namespace {

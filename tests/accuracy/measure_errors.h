@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/input/activate.h"
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "compiler/request/activate.h"
 #include "tests/accuracy/cases.h"
 
 namespace collage::testing {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/kernels/axis_split.h"
 #include "runtime/kernels/window.h"
 

@@ -3,11 +3,11 @@
 
 #include <stdexcept>
 
-#include "compiler/driver/run/program.h"
-#include "compiler/ir/extract_partition.h"
+#include "compiler/ir/placement/extract_partition.h"
 #include "compiler/place/build/build_problem.h"
 #include "compiler/plan/find_matches.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/program/program.h"
+#include "compiler/sema/rules/build_rules.h"
 
 namespace collage::testing {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "compiler/codegen/target/code_target.h"
-#include "compiler/driver/input/activate.h"
-#include "compiler/ir/graph.h"
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "compiler/request/activate.h"
 
 namespace collage::testing {
 

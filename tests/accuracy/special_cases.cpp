@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::testing {
 namespace {

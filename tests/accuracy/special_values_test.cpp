@@ -11,12 +11,12 @@
 #include <limits>
 #include <map>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/sema/test_model.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/sema/model/test_model.h"
 #include "runtime/core/element.h"
+#include "tests/accuracy/in_dtype.h"
 #include "tests/accuracy/run_everywhere.h"
 #include "tests/accuracy/special_cases.h"
-#include "tests/accuracy/in_dtype.h"
 
 namespace collage::testing {
 namespace {

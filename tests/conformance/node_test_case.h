@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/ir/graph/graph.h"
 #include "runtime/core/tensor.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::testing {
 

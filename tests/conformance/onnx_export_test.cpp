@@ -13,8 +13,8 @@
 
 #include "compiler/export/onnx.h"
 #include "compiler/import/onnx.h"
-#include "compiler/ir/print.h"
-#include "compiler/ir/rewrite.h"
+#include "compiler/ir/graph/rewrite.h"
+#include "compiler/ir/placement/print.h"
 #include "runtime/io/file_bytes.h"
 
 namespace collage {

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <map>
 
-#include "compiler/ir/evaluate.h"
+#include "compiler/ir/analysis/evaluate.h"
 #include "tests/conformance/node_test_case.h"
 
 namespace collage {

@@ -28,10 +28,10 @@
 #include <fstream>
 #include <map>
 
-#include "compiler/driver/compilation/compilation.h"
-#include "compiler/driver/run/plan_runner.h"
-#include "compiler/driver/stages/dynamic_model.h"
-#include "compiler/ir/evaluate.h"
+#include "compiler/compilation/compilation.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/program/plan_runner.h"
+#include "compiler/stages/dynamic_model.h"
 #include "tests/conformance/node_test_case.h"
 
 namespace collage {

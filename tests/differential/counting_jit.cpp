@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::testing {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "compiler/match/automaton.h"
 #include "compiler/match/matcher.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/sema/model/build_graph.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
 
 namespace collage {

@@ -13,7 +13,7 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/part_plan.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 #include "runtime/core/host_space.h"
 #include "runtime/core/random.h"
 #include "runtime/exec/executor.h"

@@ -8,13 +8,13 @@
 #include <cstdlib>
 #include <random>
 
-#include "compiler/driver/search/find_placement.h"
-#include "compiler/ir/evaluate.h"
+#include "compiler/ir/analysis/evaluate.h"
 #include "compiler/place/build/build_problem.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/search/find_placement.h"
+#include "compiler/sema/model/build_graph.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
 #include "runtime/core/random.h"
 #include "runtime/exec/executor.h"

@@ -13,9 +13,9 @@
 #include <cstdlib>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/print.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/ir/placement/verify.h"
 #include "compiler/place/build/build_problem.h"
 #include "compiler/place/build/coalesce.h"
 #include "compiler/place/build/to_placement.h"
@@ -24,8 +24,8 @@
 #include "compiler/place/strategies.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/sema/model/build_graph.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
 #include "runtime/core/random.h"
 #include "runtime/exec/executor.h"

@@ -23,17 +23,17 @@
 #include <map>
 #include <set>
 
-#include "compiler/driver/input/activate.h"
 #include "compiler/import/onnx.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/place/build/build_problem.h"
 #include "compiler/place/build/coalesce.h"
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/strategies.h"
 #include "compiler/plan/build_plan.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/request/activate.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "runtime/core/host_capabilities.h"
 #include "runtime/core/random.h"
 #include "runtime/exec/executor.h"

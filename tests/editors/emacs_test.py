@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emacs, in batch mode, uses editors/emacs: emacs_test.py SOURCES TOOL. The file compiles without a warning; the shipped rule files and
+"""Emacs, in batch mode, uses grammar/editors/emacs: emacs_test.py SOURCES TOOL. The file compiles without a warning; the shipped rule files and
 models get their mode and colours; comments are made and found; eglot, where it is, starts TOOL, which is `collage-rules`, and shows what it
 says. Exit 77, a skipped test, without Emacs 28."""
 import glob
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sources, tool = (os.path.abspath(name) for name in sys.argv[1:3])
-folder = os.path.join(sources, "editors", "emacs")
+folder = os.path.join(sources, "grammar", "editors", "emacs")
 RULES = ('// said "not a string"\nrules 1\nbackend npu {\n  rule r { match y = Relu(x) where dim(x, 1) % 8 == 0 else "cost // {rank(x)}" cost 4 us }\n'
          "}\n")
 MODEL = '// said\nmodel @m(%x: f32[1]) -> (%y: f32[1]) {\n  %y = Gelu(%x) {approximate = "tanh"}\n}\n'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vim, without a window, opens a rule file and a model with editors/vim, and the files that ship: vim_test.py SOURCES. Exit 77, a skipped
+"""Vim, without a window, opens a rule file and a model with grammar/editors/vim, and the files that ship: vim_test.py SOURCES. Exit 77, a skipped
 test, without a Vim that has syntax files."""
 import glob
 import os
@@ -48,7 +48,7 @@ def skip(why):
 
 
 def begin():
-    return ["set nocompatible encoding=utf-8", f"set runtimepath^={os.path.join(sources, 'editors', 'vim')}", "filetype plugin on", "syntax on"]
+    return ["set nocompatible encoding=utf-8", f"set runtimepath^={os.path.join(sources, 'grammar', 'editors', 'vim')}", "filetype plugin on", "syntax on"]
 
 
 def run(vim, folder, script):

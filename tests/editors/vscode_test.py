@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The extension of editors/vscode is whole: vscode_test.py SOURCES. Its files are there, the patterns of its grammars are patterns that
+"""The extension of grammar/editors/vscode is whole: vscode_test.py SOURCES. Its files are there, the patterns of its grammars are patterns that
 find what they are for, and what it relies on is what the server says. Where node is installed, its script starts and ends the server. Its
 package is made without a network: by vsce, where `npm install` has been run, else from the files of the extension alone, as vsce packs
 them; both must hold what the manifest names."""
@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 import zipfile
 
 sources = sys.argv[1]
-folder = os.path.join(sources, "editors", "vscode")
+folder = os.path.join(sources, "grammar", "editors", "vscode")
 # A line, the part that is found, and its scope.
 RULES = [("  where dim(x, 1) % 8 == 0 else \"no\"", "where", "keyword.control"), ("  cost macs * 1.5 GB/s", "1.5 GB/s", "constant.numeric"),
          ("  match y = Relu(x)", "Relu", "entity.name.class"), ("c.group == 1", "group", "variable.other.member"),

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::fuzz {
 

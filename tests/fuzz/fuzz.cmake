@@ -26,7 +26,7 @@ collage_fuzz_target(model SOURCE model_text.cpp DEPENDS collage::sema SEEDS exam
 collage_fuzz_target(rules SOURCE rules_text.cpp DEPENDS collage::rules_tool SEEDS rules tests/filetests/rules tests/filetests/bad/rules)
 collage_fuzz_target(onnx SOURCE onnx_bytes.cpp MUTATOR onnx_mutator.cpp DEPENDS collage::import collage::passes collage::sema onnx_proto)
 collage_fuzz_target(tensors SOURCE tensor_bytes.cpp DEPENDS collage::io collage::support SEEDS examples/digits)
-collage_fuzz_target(placements SOURCE placement_text.cpp DEPENDS collage::sema PARTS compiler/driver/input/placement_file.cpp)
+collage_fuzz_target(placements SOURCE placement_text.cpp DEPENDS collage::sema PARTS compiler/request/placement_file.cpp)
 collage_fuzz_target(certificates SOURCE certificate_text.cpp DEPENDS collage::certificate)
 collage_fuzz_target(packages SOURCE package_bytes.cpp DEPENDS collage::package collage::runtime)
 collage_fuzz_target(costs SOURCE cost_text.cpp DEPENDS collage::support nlohmann_json::nlohmann_json

@@ -2,7 +2,7 @@
 // Model text -> syntax tree -> graph: refused with a message, or accepted, and then a fixed point of print and parse.
 #include <cstdint>
 
-#include "compiler/ir/infer.h"
+#include "compiler/ir/analysis/infer.h"
 #include "compiler/syntax/parse_model.h"
 #include "tests/fuzz/round_trip.h"
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

@@ -2,7 +2,7 @@
 // Placement files -> placements of a fixed model: refused with a message, or accepted, and then a fixed point of print and parse.
 #include <cstdint>
 
-#include "compiler/driver/input/placement_file.h"
+#include "compiler/request/placement_file.h"
 #include "tests/fuzz/check_input.h"
 
 namespace collage::fuzz {

@@ -2,10 +2,10 @@
 // A graph that some reader accepted: it verifies, and printing, reading and printing it again changes nothing.
 #pragma once
 
-#include "compiler/ir/print.h"
-#include "compiler/ir/verify.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/support/source_manager.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/ir/placement/verify.h"
+#include "compiler/sema/model/build_graph.h"
+#include "runtime/support/source_manager.h"
 #include "tests/fuzz/check_input.h"
 
 namespace collage::fuzz {

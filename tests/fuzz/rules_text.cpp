@@ -6,9 +6,9 @@
 #include "compiler/lint/lint.h"
 #include "compiler/rules_tool/format.h"
 #include "compiler/rules_tool/outline.h"
-#include "compiler/sema/build_rules.h"
-#include "compiler/support/check.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
+#include "runtime/support/check.h"
 #include "tests/fuzz/check_input.h"
 
 namespace collage::fuzz {

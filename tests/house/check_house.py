@@ -18,7 +18,7 @@ import sys
 from collections import defaultdict
 
 SOURCES = (".h", ".hpp", ".c", ".cpp", ".def", ".ll", ".yy")
-FOLDERS = ("include", "runtime", "compiler", "grammar", "python", "tests", "bench", "examples", "rules", "cmake", "docs", "editors")
+FOLDERS = ("include", "runtime", "compiler", "grammar", "python", "tests", "bench", "examples", "rules", "cmake", "docs")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")', re.M)
 
 

@@ -3,10 +3,10 @@
 // alone it prints the numbers. The unit tests of code generation do the same for their graphs (make_code.h).
 #include <gtest/gtest.h>
 
-#include "compiler/driver/compilation/compilation.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/sema/test_model.h"
+#include "compiler/compilation/compilation.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/sema/model/test_model.h"
 #include "tests/accuracy/cases.h"
 #include "tests/accuracy/in_dtype.h"
 #include "tests/unit/compiler/codegen/make_code.h"

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "compiler/codegen/c/c_numbers.h"
-#include "compiler/support/check.h"
 #include "runtime/core/external_functions.h"
+#include "runtime/support/check.h"
 
 namespace collage::codegen {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::codegen {
 namespace {

@@ -12,8 +12,8 @@
 #include "compiler/codegen/c/c_numbers.h"
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/ir/placement/placement.h"
 #include "runtime/core/room.h"
 
 namespace collage::codegen {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/codegen/nest/loop_nest.h"
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "runtime/core/status.h"
 
 namespace collage::codegen {

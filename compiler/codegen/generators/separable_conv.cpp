@@ -12,7 +12,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/schedule/division.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::codegen {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/nest/vector_math.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/tensor.h"
 
 namespace collage::codegen {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "compiler/codegen/kernel/window_layout.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/kernels/window.h"
 
 namespace collage::codegen {

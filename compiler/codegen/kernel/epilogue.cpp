@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "compiler/ir/op_def.h"
-#include "compiler/support/check.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/element.h"
+#include "runtime/support/check.h"
 
 namespace collage::codegen {
 namespace {

@@ -12,8 +12,8 @@
 #include "compiler/codegen/nest/loop_nest.h"
 #include "compiler/codegen/target/isa.h"
 #include "compiler/codegen/target/machine.h"
-#include "compiler/ir/generators.h"
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/rules/generators.h"
 
 namespace collage::codegen {
 

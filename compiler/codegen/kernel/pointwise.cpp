@@ -13,7 +13,7 @@
 #include "compiler/codegen/nest/activations.h"
 #include "compiler/codegen/nest/trigonometry.h"
 #include "compiler/codegen/nest/vector_math.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/tensor.h"
 
 namespace collage::codegen {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/kernel/pointwise.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/element.h"
 
 namespace collage::codegen {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/codegen/nest/loop_nest.h"
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::codegen {
 

@@ -18,7 +18,7 @@
 
 #include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/kernel/row_steps.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/tensor.h"
 
 namespace collage::codegen {

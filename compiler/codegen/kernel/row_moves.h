@@ -16,7 +16,7 @@
 #include <set>
 #include <vector>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::codegen {
 

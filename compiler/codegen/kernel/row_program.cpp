@@ -8,7 +8,7 @@
 #include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/kernel/reductions.h"
 #include "compiler/codegen/nest/vector_math.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::codegen {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "compiler/codegen/kernel/pointwise.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/tensor.h"
 #include "runtime/kernels/slice_range.h"
 

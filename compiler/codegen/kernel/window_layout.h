@@ -3,7 +3,7 @@
 // (layout/memory_order.h).
 #pragma once
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::codegen {
 

@@ -12,7 +12,7 @@
 #include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/layout/layout_classes.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/element.h"
 #include "runtime/core/layout.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "compiler/codegen/layout/value_layouts.h"
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "runtime/core/status.h"
 
 namespace collage::codegen {

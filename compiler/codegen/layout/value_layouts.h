@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::codegen {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "compiler/codegen/llvm/object_code.h"
-#include "compiler/support/file_cache.h"
+#include "runtime/support/file_cache.h"
 
 namespace collage::codegen {
 

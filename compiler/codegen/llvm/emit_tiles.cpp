@@ -2,7 +2,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "compiler/codegen/llvm/emitter.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::codegen {
 

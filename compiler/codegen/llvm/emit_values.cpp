@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "compiler/codegen/llvm/emitter.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::codegen {
 

@@ -24,7 +24,7 @@
 #include "compiler/codegen/llvm/emit.h"
 #include "compiler/codegen/llvm/link_code.h"
 #include "compiler/codegen/llvm/llvm_headers.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::codegen {
 namespace {

@@ -20,8 +20,8 @@
 #include "compiler/codegen/kernel/row_moves.h"
 #include "compiler/codegen/kernel/row_program.h"
 #include "compiler/codegen/lower/lowerings.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/support/check.h"
+#include "compiler/ir/ops/op_def.h"
+#include "runtime/support/check.h"
 
 namespace collage::codegen {
 namespace {

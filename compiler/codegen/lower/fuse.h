@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/codegen/kernel/lowering.h"
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::codegen {
 

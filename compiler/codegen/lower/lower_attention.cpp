@@ -12,7 +12,7 @@
 #include "compiler/codegen/schedule/attention_block.h"
 #include "compiler/codegen/schedule/division.h"
 #include "compiler/codegen/schedule/register_block.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::codegen {
 namespace {

@@ -13,7 +13,7 @@
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/lower/lowerings.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::codegen {
 namespace {

@@ -15,7 +15,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/schedule/gemm_tiling.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/io/element_formats.h"
 
 namespace collage::codegen {

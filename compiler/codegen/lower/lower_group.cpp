@@ -5,7 +5,7 @@
 
 #include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/lower/lowerings.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::codegen {
 namespace {

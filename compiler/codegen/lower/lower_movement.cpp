@@ -10,7 +10,7 @@
 
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/lower/strided_copy.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/kernels/axis_split.h"
 #include "runtime/kernels/row_walk.h"
 #include "runtime/kernels/slice_range.h"

@@ -23,8 +23,8 @@
 #include "compiler/codegen/lower/recurrence.h"
 #include "compiler/codegen/schedule/division.h"
 #include "compiler/codegen/schedule/step_block.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::codegen {
 namespace {

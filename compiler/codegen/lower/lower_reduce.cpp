@@ -10,7 +10,7 @@
 #include "compiler/codegen/kernel/reductions.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/schedule/division.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::codegen {
 namespace {

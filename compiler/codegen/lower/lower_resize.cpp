@@ -14,7 +14,7 @@
 
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/schedule/division.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/kernels/kernel.h"
 
 namespace collage::codegen {

@@ -16,7 +16,7 @@
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/codegen/nest/vector_math.h"
 #include "compiler/codegen/schedule/division.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/kernels/axis_split.h"
 
 namespace collage::codegen {

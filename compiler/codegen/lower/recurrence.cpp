@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/generators/recurrent_cell.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/narrow_float.h"
 #include "runtime/core/storage.h"
 

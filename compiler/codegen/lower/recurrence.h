@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "runtime/core/tensor.h"
 #include "runtime/kernels/recurrent.h"
 

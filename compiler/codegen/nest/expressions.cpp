@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "compiler/codegen/nest/make_expr.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::codegen {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/codegen/target/generator_refusal.h"
 
-#include "compiler/ir/generators.h"
+#include "compiler/ir/rules/generators.h"
 
 namespace collage::codegen {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "compiler/import/proto.h"
-#include "compiler/ir/evaluate.h"
+#include "compiler/ir/analysis/evaluate.h"
 
 namespace collage::import {
 

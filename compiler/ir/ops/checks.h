@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::ir::ops {
 

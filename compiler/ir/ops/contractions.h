@@ -3,7 +3,7 @@
 // numbers, with operands at different positions. Each operator checks its own dtypes.
 #pragma once
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::ir::ops {
 

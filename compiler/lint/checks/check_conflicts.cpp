@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/lint/checks/checks.h"
 
 namespace collage::lint {

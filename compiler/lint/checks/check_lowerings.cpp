@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "compiler/ir/generators.h"
+#include "compiler/ir/rules/generators.h"
 #include "compiler/lint/checks/checks.h"
 #include "compiler/lint/checks/families.h"
 

@@ -2,8 +2,8 @@
 // Declares the function of each row of checks.def.
 #pragma once
 
-#include "compiler/ir/rule_set.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::lint {
 

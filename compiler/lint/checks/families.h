@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 
 namespace collage::lint {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/lint/logic/expr_text.h"
 #include "compiler/match/matcher.h"
 

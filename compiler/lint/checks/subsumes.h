@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 
 namespace collage::lint {
 

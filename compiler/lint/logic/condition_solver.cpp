@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "compiler/ir/functions.h"
+#include "compiler/ir/rules/functions.h"
 
 namespace collage::lint {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/lint/logic/facts.h"
 
 namespace collage::lint {

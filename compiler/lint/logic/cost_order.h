@@ -2,7 +2,7 @@
 // Compares costs by their shape: whether one formula is never larger than another for any non-negative terms.
 #pragma once
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/lint/logic/expr_text.h"
 
 namespace collage::lint {

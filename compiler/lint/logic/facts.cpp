@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/ir/functions.h"
+#include "compiler/ir/rules/functions.h"
 
 namespace collage::lint {
 

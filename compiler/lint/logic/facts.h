@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/lint/logic/bounds.h"
 #include "compiler/lint/logic/expr_text.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "compiler/ir/expr.h"
+#include "compiler/ir/rules/expr.h"
 #include "compiler/lint/logic/expr_text.h"
 
 namespace collage::lint {

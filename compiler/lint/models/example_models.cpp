@@ -7,11 +7,11 @@
 #include <map>
 #include <span>
 
-#include "compiler/ir/infer.h"
-#include "compiler/ir/print.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/placement/print.h"
 #include "compiler/lint/logic/expr_text.h"
 #include "compiler/lint/models/pattern_skeleton.h"
-#include "compiler/sema/test_model.h"
+#include "compiler/sema/model/test_model.h"
 
 namespace collage::lint {
 namespace {

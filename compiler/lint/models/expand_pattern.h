@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 
 namespace collage::lint {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 
 namespace collage::lint {
 

@@ -6,7 +6,7 @@ namespace collage::match {
 FunctionEvaluator evaluator_of(ir::FunctionId function) {
   static constexpr FunctionEvaluator evaluators[] = {
 #define FUNCTION(name, evaluator, ...) eval_##evaluator,
-#include "compiler/ir/functions.def"
+#include "compiler/ir/rules/functions.def"
 #undef FUNCTION
   };
   return evaluators[static_cast<size_t>(function)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluators of the functions of the rule language: one `eval_NAME` for each row of ir/functions.def. A row without one
+// Evaluators of the functions of the rule language: one `eval_NAME` for each row of ir/rules/functions.def. A row without one
 // does not link.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Call {
 using FunctionEvaluator = Evaluated (*)(const Call& call);
 
 #define FUNCTION(name, evaluator, ...) Evaluated eval_##evaluator(const Call& call);
-#include "compiler/ir/functions.def"
+#include "compiler/ir/rules/functions.def"
 #undef FUNCTION
 
 FunctionEvaluator evaluator_of(ir::FunctionId function);

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "compiler/ir/cost_table.h"
-#include "compiler/ir/functions.h"
+#include "compiler/ir/rules/cost_table.h"
+#include "compiler/ir/rules/functions.h"
 #include "compiler/match/functions/functions.h"
 
 namespace collage::match {

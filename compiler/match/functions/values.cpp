@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/match/functions/functions.h"
 
 namespace collage::match {

@@ -8,7 +8,7 @@
 #include "compiler/measure/cost_request.h"
 #include "compiler/measure/environment.h"
 #include "compiler/measure/fleet/need.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 
 namespace collage::measure::fleet {
 namespace {

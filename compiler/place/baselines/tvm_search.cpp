@@ -18,7 +18,7 @@
 #include "compiler/place/problem/quotient.h"
 #include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
-#include "compiler/support/size_text.h"
+#include "runtime/support/size_text.h"
 
 namespace collage::place {
 namespace {

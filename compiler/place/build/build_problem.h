@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ir/placement.h"
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/placement/placement.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/place/build/built_problem.h"
 #include "compiler/place/build/user_constraints.h"
 #include "compiler/place/candidates/candidates.h"
@@ -18,7 +18,7 @@
 #include "compiler/place/costs/cost_floor.h"
 #include "compiler/place/costs/cost_source.h"
 #include "compiler/place/problem/problem.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::place {
 

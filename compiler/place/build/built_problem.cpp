@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "compiler/place/problem/subproblem.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/ir/chosen_match.h"
+#include "compiler/ir/placement/chosen_match.h"
 #include "compiler/place/candidates/candidates.h"
 #include "compiler/place/formats/format_graph.h"
 #include "compiler/place/problem/problem.h"

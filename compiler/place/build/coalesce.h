@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/placement/placement.h"
 
 namespace collage::place {
 

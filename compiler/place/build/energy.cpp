@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "compiler/place/formats/format_graph.h"
-#include "compiler/support/check.h"
 #include "runtime/core/host_space.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "compiler/ir/layout_change.h"
+#include "compiler/ir/analysis/layout_change.h"
 #include "runtime/core/host_space.h"
 
 namespace collage::place {

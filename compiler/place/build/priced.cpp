@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "compiler/place/problem/steiner.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/place/build/build_problem.h"
 
 namespace collage::place {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::place {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/match/deny.h"
 #include "compiler/match/matcher.h"
 #include "compiler/place/candidates/enumerate.h"

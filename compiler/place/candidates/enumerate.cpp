@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/place/problem/node_set.h"
 
 namespace collage::place {

@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/match/matcher.h"
 #include "compiler/place/formats/layouts.h"
-#include "compiler/support/ids.h"
+#include "runtime/support/ids.h"
 
 namespace collage::place {
 

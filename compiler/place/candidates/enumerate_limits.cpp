@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/place/candidates/enumerate.h"
 
 namespace collage::place {

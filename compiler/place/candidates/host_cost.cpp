@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/match/evaluate.h"
 
 namespace collage::place {

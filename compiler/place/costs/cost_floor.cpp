@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "compiler/ir/generators.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/ir/rules/generators.h"
 
 namespace collage::place {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <string>
 
-#include "compiler/ir/placement.h"
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/placement/placement.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/place/costs/roofline.h"
 #include "runtime/core/duration.h"
 

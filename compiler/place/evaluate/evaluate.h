@@ -6,8 +6,8 @@
 #include <string>
 #include <variant>
 
-#include "compiler/ir/graph.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/place/problem/problem.h"
 
 namespace collage::place {

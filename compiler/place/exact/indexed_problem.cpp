@@ -10,7 +10,7 @@
 
 #include "compiler/place/exact/search_order.h"
 #include "compiler/place/problem/steiner.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 namespace {

@@ -18,7 +18,7 @@
 #include "compiler/place/exact/price_limits.h"
 #include "compiler/place/exact/search_limits.h"
 #include "compiler/place/problem/subproblem.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <set>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/match/matcher.h"
-#include "compiler/support/ids.h"
+#include "runtime/support/ids.h"
 
 namespace collage::place {
 

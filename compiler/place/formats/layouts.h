@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/place/formats/active_backend.h"
-#include "compiler/support/ids.h"
+#include "runtime/support/ids.h"
 
 namespace collage::place {
 

@@ -13,7 +13,7 @@
 
 #include "compiler/place/problem/problem.h"
 #include "compiler/place/problem/search_options.h"
-#include "compiler/support/file_cache.h"
+#include "runtime/support/file_cache.h"
 
 namespace collage::place {
 

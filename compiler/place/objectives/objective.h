@@ -14,7 +14,7 @@
 #include "compiler/place/build/build_problem.h"
 #include "compiler/place/problem/cost.h"
 #include "compiler/place/schedule/schedule_value.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::place {
 

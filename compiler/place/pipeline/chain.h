@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/support/ids.h"
+#include "runtime/support/ids.h"
 
 namespace collage::place {
 

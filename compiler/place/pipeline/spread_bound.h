@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 #include "compiler/place/formats/format_graph.h"
 #include "compiler/place/problem/memory_cap.h"
 #include "compiler/place/problem/problem.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/place/problem/cost.h"
 
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 

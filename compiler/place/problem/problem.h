@@ -54,9 +54,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/place/problem/cost.h"
-#include "compiler/support/ids.h"
+#include "runtime/support/ids.h"
 
 namespace collage::place {
 

@@ -7,7 +7,7 @@
 
 #include "compiler/place/formats/format_graph.h"
 #include "compiler/place/problem/steiner.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 namespace {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "compiler/ir/placement.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/place/problem/problem.h"
 #include "runtime/core/machine.h"
 #include "runtime/core/schedule.h"

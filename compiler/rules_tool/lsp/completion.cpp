@@ -5,8 +5,8 @@
 #include <cctype>
 #include <map>
 
-#include "compiler/ir/functions.h"
-#include "compiler/ir/split.h"
+#include "compiler/ir/placement/split.h"
+#include "compiler/ir/rules/functions.h"
 #include "compiler/rules_tool/lsp/symbols.h"
 #include "compiler/rules_tool/lsp/words.h"
 #include "runtime/core/layout.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "compiler/rules_tool/lsp/positions.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::rules_tool::lsp {
 

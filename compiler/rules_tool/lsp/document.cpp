@@ -7,7 +7,7 @@
 #include "compiler/rules_tool/format.h"
 #include "compiler/rules_tool/lsp/diagnostics.h"
 #include "compiler/rules_tool/rule_tests.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
 
 namespace collage::rules_tool::lsp {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/rule_set.h"
+#include "compiler/ir/rules/rule_set.h"
 #include "compiler/rules_tool/lsp/positions.h"
 #include "compiler/rules_tool/outline.h"
-#include "compiler/support/diagnostic.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::rules_tool::lsp {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/support/span.h"
+#include "runtime/support/span.h"
 
 namespace collage::rules_tool::lsp {
 

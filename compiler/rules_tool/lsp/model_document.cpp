@@ -8,8 +8,8 @@
 #include <set>
 
 #include "compiler/rules_tool/lsp/diagnostics.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/sema/open_dims.h"
+#include "compiler/sema/model/build_graph.h"
+#include "compiler/sema/model/open_dims.h"
 #include "compiler/syntax/parse_model.h"
 #include "runtime/core/dtype.h"
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/graph.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/rules_tool/lsp/positions.h"
-#include "compiler/support/diagnostic.h"
 #include "compiler/syntax/model_ast.h"
 #include "compiler/syntax/scan_model.h"
+#include "runtime/support/diagnostic.h"
 
 namespace collage::rules_tool::lsp {
 

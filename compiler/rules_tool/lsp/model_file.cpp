@@ -7,10 +7,10 @@
 #include <cctype>
 #include <map>
 
-#include "compiler/ir/print_parts.h"
+#include "compiler/ir/graph/print_parts.h"
 #include "compiler/rules_tool/lsp/words.h"
-#include "compiler/support/written_name.h"
 #include "runtime/core/dtype.h"
+#include "runtime/support/written_name.h"
 
 namespace collage::rules_tool::lsp {
 namespace {

@@ -12,7 +12,7 @@
 #include "compiler/rules_tool/lsp/edit.h"
 #include "compiler/rules_tool/lsp/positions.h"
 #include "compiler/rules_tool/lsp/semantic_tokens.h"
-#include "compiler/support/source_manager.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::rules_tool::lsp {
 

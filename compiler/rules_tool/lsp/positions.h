@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/support/source_manager.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::rules_tool::lsp {
 

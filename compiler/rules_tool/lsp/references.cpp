@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cctype>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/rules_tool/lsp/symbols.h"
-#include "compiler/sema/named_parts.h"
+#include "compiler/sema/rules/named_parts.h"
 #include "compiler/syntax/rules_keywords.h"
 
 namespace collage::rules_tool::lsp {

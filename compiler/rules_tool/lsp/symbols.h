@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/rules_tool/lsp/document.h"
 
 namespace collage::rules_tool::lsp {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "compiler/ir/functions.h"
-#include "compiler/ir/runtimes.h"
+#include "compiler/ir/rules/functions.h"
+#include "compiler/ir/rules/runtimes.h"
 #include "compiler/syntax/rules_keywords.h"
 #include "runtime/core/text.h"
 

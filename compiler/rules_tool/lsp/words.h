@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::rules_tool::lsp {
 

@@ -7,9 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/certificate/judge_file.h"
-#include "compiler/support/explain.h"
-#include "compiler/tools/command_line/app_text.h"
-#include "compiler/tools/command_line/guarded_main.h"
+#include "runtime/support/explain.h"
+#include "runtime/tools/command_line/app_text.h"
+#include "runtime/tools/command_line/guarded_main.h"
 
 namespace {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collage-check-plan MODEL RULES… CERTIFICATE`: driver/commands/check_plan.h. With a certificate alone, as in earlier
+// `collage-check-plan MODEL RULES… CERTIFICATE`: driver/check_plan.h. With a certificate alone, as in earlier
 // versions, it judges that and says nothing of what it is about. Exit codes: tools/command_line/program_text.h.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 
 #include "compiler/certificate/judge_file.h"
-#include "compiler/driver/commands/check_plan.h"
-#include "compiler/tools/command_line/app_text.h"
-#include "compiler/tools/command_line/guarded_main.h"
+#include "compiler/driver/check_plan.h"
+#include "runtime/tools/command_line/app_text.h"
+#include "runtime/tools/command_line/guarded_main.h"
 
 namespace {
 

@@ -13,16 +13,16 @@
 #include <exception>
 #include <new>
 
-#include "compiler/driver/input/activate.h"
 #include "compiler/measure/cache_state.h"
 #include "compiler/measure/channel.h"
 #include "compiler/measure/plan_text.h"
 #include "compiler/measure/reference_kernel.h"
 #include "compiler/measure/time_plans.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/request/activate.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/tools/collage-measure/measure_options.h"
 #include "compiler/tools/collage-measure/serve_others.h"
-#include "compiler/tools/command_line/app_text.h"
+#include "runtime/tools/command_line/app_text.h"
 
 namespace {
 

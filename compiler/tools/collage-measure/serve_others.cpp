@@ -10,17 +10,17 @@
 #include <cstdio>
 #include <mutex>
 
-#include "compiler/driver/input/activate.h"
-#include "compiler/driver/input/rule_files.h"
 #include "compiler/measure/cost_database.h"
 #include "compiler/measure/environment.h"
 #include "compiler/measure/fleet/serve.h"
 #include "compiler/measure/machine_lock.h"
-#include "compiler/sema/build_rules.h"
-#include "compiler/tools/command_line/program_text.h"
+#include "compiler/request/activate.h"
+#include "compiler/request/rule_files.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "runtime/core/code_features.h"
 #include "runtime/core/host_capabilities.h"
 #include "runtime/core/machine_name.h"
+#include "runtime/tools/command_line/program_text.h"
 
 namespace collage::tools {
 namespace {

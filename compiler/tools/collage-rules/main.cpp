@@ -14,10 +14,10 @@
 #include "compiler/rules_tool/list.h"
 #include "compiler/rules_tool/lsp/server.h"
 #include "compiler/rules_tool/scaffold.h"
-#include "compiler/sema/build_rules.h"
-#include "compiler/support/explain.h"
-#include "compiler/tools/command_line/app_text.h"
-#include "compiler/tools/command_line/guarded_main.h"
+#include "compiler/sema/rules/build_rules.h"
+#include "runtime/support/explain.h"
+#include "runtime/tools/command_line/app_text.h"
+#include "runtime/tools/command_line/guarded_main.h"
 
 namespace {
 

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/cluster/measured_links.h"
-#include "compiler/execution/mpi_ranks.h"
-#include "compiler/sema/build_rules.h"
-#include "compiler/support/write_file.h"
-#include "compiler/tools/command_line/app_text.h"
-#include "compiler/tools/command_line/seconds_option.h"
+#include "compiler/driver/measured_links.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "runtime/cluster/collectives.h"
 #include "runtime/cluster/link_measurement.h"
 #include "runtime/core/host_space.h"
+#include "runtime/runner/mpi_ranks.h"
+#include "runtime/support/write_file.h"
+#include "runtime/tools/command_line/app_text.h"
+#include "runtime/tools/command_line/seconds_option.h"
 
 namespace collage::tools {
 namespace {
@@ -53,7 +53,7 @@ class Calibration {
     return write(*rules, *figures);
   }
 
-  execution::MpiRanks& ranks() { return ranks_; }
+  runner::MpiRanks& ranks() { return ranks_; }
 
  private:
   /// Returns nullopt after errors: one is that there are not as many ranks as hosts.
@@ -83,7 +83,7 @@ class Calibration {
   std::string output_;
   support::SourceManager& sources_;
   support::Diagnostics& diags_;
-  execution::MpiRanks ranks_;
+  runner::MpiRanks ranks_;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "compiler/costs_tool/commands.h"
-#include "compiler/tools/command_line/app_text.h"
+#include "runtime/tools/command_line/app_text.h"
 
 namespace collage::tools {
 namespace {

@@ -5,19 +5,19 @@
 #include <cstdio>
 #include <string_view>
 
-#include "compiler/driver/commands/commands.h"
-#include "compiler/driver/input/memory_caps.h"
-#include "compiler/support/explain.h"
-#include "compiler/support/visible.h"
+#include "compiler/driver/commands.h"
+#include "compiler/request/memory_caps.h"
 #include "compiler/tools/collagec/calibrate_command.h"
 #include "compiler/tools/collagec/costs_command.h"
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/parse_options.h"
 #include "compiler/tools/collagec/terminal_progress.h"
-#include "compiler/tools/command_line/guarded_main.h"
-#include "compiler/tools/command_line/process_limits.h"
-#include "compiler/tools/command_line/short_waits.h"
 #include "include/collage/version.h"
+#include "runtime/support/explain.h"
+#include "runtime/support/visible.h"
+#include "runtime/tools/command_line/guarded_main.h"
+#include "runtime/tools/command_line/process_limits.h"
+#include "runtime/tools/command_line/short_waits.h"
 
 namespace {
 

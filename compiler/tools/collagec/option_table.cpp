@@ -6,8 +6,8 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/problem/search_options.h"
 #include "compiler/place/strategies.h"
-#include "compiler/tools/command_line/run_options.h"
 #include "runtime/pool/pool.h"
+#include "runtime/tools/command_line/run_options.h"
 
 namespace collage::tools {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of `collagec`, a row each. The parser, `--help`, `--help-all`, the manual page and the completion are
-// made from the rows: a new option is a field (driver/input/options.h), a row, and its use.
+// made from the rows: a new option is a field (request/options.h), a row, and its use.
 #pragma once
 
 #include <limits>
@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "compiler/driver/input/options.h"
+#include "compiler/request/options.h"
 
 namespace collage::tools {
 

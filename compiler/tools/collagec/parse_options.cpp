@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <set>
 
-#include "compiler/support/check.h"
-#include "compiler/support/diagnostic.h"
 #include "compiler/tools/collagec/store_value.h"
-#include "compiler/tools/command_line/file_uses.h"
 #include "runtime/core/host_capabilities.h"
+#include "runtime/support/check.h"
+#include "runtime/support/diagnostic.h"
+#include "runtime/tools/command_line/file_uses.h"
 
 namespace collage::tools {
 namespace {

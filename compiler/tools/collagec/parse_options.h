@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "compiler/tools/collagec/option_table.h"
-#include "compiler/tools/command_line/program_text.h"
+#include "runtime/tools/command_line/program_text.h"
 
 namespace collage::tools {
 

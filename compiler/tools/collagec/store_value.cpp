@@ -8,8 +8,8 @@ namespace {
 
 using driver::NamedFile;
 using driver::Options;
-using execution::parse_named_file;
-using execution::parse_number;
+using runner::parse_named_file;
+using runner::parse_number;
 using Texts = std::vector<std::string>;
 
 /// Stores values into the field of a row; each overload reads one type and returns what is wrong, or "".
@@ -18,11 +18,11 @@ class Store {
   Store(const OptionRow& row, const Texts& texts, CommandLine* into) : row_(row), texts_(texts), into_(into) {}
 
   template <typename Value>
-  std::string operator()(Value Options::* field) const {
+  std::string operator()(Value Options::*field) const {
     return read(into_->options.*field);
   }
   template <typename Value>
-  std::string operator()(Value Information::* field) const {
+  std::string operator()(Value Information::*field) const {
     return read(into_->information.*field);
   }
 
@@ -92,10 +92,10 @@ struct PathsIn {
   Texts operator()(Value Owner::*) const {
     return {};
   }
-  Texts operator()(std::string Options::* field) const { return {options.*field}; }
-  Texts operator()(std::optional<std::string> Options::* field) const { return {(options.*field).value_or("")}; }
-  Texts operator()(std::vector<std::string> Options::* field) const { return options.*field; }
-  Texts operator()(std::vector<NamedFile> Options::* field) const {
+  Texts operator()(std::string Options::*field) const { return {options.*field}; }
+  Texts operator()(std::optional<std::string> Options::*field) const { return {(options.*field).value_or("")}; }
+  Texts operator()(std::vector<std::string> Options::*field) const { return options.*field; }
+  Texts operator()(std::vector<NamedFile> Options::*field) const {
     Texts paths;
     for (const NamedFile& named : options.*field) paths.push_back(named.file);
     return paths;

@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "compiler/tools/collagec/interrupt.h"
-#include "compiler/tools/command_line/process_limits.h"
-#include "compiler/tools/command_line/steps_text.h"
+#include "runtime/tools/command_line/process_limits.h"
+#include "runtime/tools/command_line/steps_text.h"
 
 namespace collage::tools {
 namespace {

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <string>
 
-#include "compiler/driver/input/work_listener.h"
+#include "compiler/request/work_listener.h"
 
 namespace collage::tools {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 
 namespace collage::place {
 namespace {

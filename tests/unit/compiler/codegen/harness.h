@@ -20,14 +20,14 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/codegen/lower/has_code.h"
 #include "compiler/codegen/target/code_target.h"
-#include "compiler/ir/graph.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/support/diagnostic.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/graph/graph.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/element.h"
 #include "runtime/core/external_functions.h"
 #include "runtime/core/layout.h"
 #include "runtime/kernels/kernel.h"
+#include "runtime/support/diagnostic.h"
 #include "tests/unit/compiler/codegen/make_code.h"
 
 namespace collage::codegen_test {

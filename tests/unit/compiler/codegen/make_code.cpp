@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "runtime/core/text.h"
 
 namespace collage::codegen_test {
@@ -17,7 +17,8 @@ constexpr std::string_view kUsual = "x86-64-v2,haswell,x86-64-v4";
 /// knl has AVX-512 without VL, sandybridge AVX without AVX2 and F16C.
 constexpr std::string_view kAll =
     "x86-64,x86-64-v2,x86-64-v3,x86-64-v4,nehalem,sandybridge,ivybridge,haswell,skylake,alderlake,knl,skylake-avx512,"
-    "cascadelake,icelake-server,cooperlake,sapphirerapids,graniterapids,btver2,bdver4,znver1,znver2,znver3,znver4,znver5";
+    "cascadelake,icelake-server,cooperlake,sapphirerapids,graniterapids,btver2,bdver4,znver1,znver2,znver3,znver4,"
+    "znver5";
 
 /// `%y Conv+Relu` => `Conv`, the first operator that is not made element by element: a kernel is named by its nodes in
 /// order.

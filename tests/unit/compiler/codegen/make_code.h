@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/ir/graph.h"
+#include "compiler/ir/graph/graph.h"
 
 namespace collage::codegen_test {
 

@@ -14,10 +14,10 @@
 
 #include "compiler/export/decompose.h"
 #include "compiler/import/onnx.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/print.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/ir/placement/verify.h"
 #include "runtime/io/file_bytes.h"
 #include "tests/unit/compiler/sema/fixture.h"
 

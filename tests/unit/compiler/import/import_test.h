@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "compiler/import/onnx.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/ir/placement/verify.h"
 
 namespace collage::import {
 

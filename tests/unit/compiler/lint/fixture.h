@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/infer.h"
+#include "compiler/ir/analysis/infer.h"
 #include "compiler/lint/lint.h"
 #include "compiler/match/matcher.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
 
 namespace collage::testing {

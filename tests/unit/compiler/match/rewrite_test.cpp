@@ -9,12 +9,12 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/print.h"
-#include "compiler/ir/verify.h"
-#include "compiler/sema/build_graph.h"
-#include "compiler/sema/build_rules.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/ir/placement/verify.h"
+#include "compiler/sema/model/build_graph.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
 
 namespace collage::testing {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/measure/candidate_text.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 
 namespace collage::measure {
 namespace {

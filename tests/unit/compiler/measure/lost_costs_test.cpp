@@ -4,7 +4,7 @@
 
 #include "compiler/measure/fallback_costs.h"
 #include "compiler/measure/measured_costs.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 
 namespace collage::measure {
 namespace {

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/environment.h"
 #include "compiler/measure/machine_lock.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 #include "runtime/libraries/library.h"
 
 namespace collage::measure {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/placement/verify.h"
 #include "compiler/passes/pass_manager.h"
 #include "runtime/core/random.h"
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/print.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/ir/placement/verify.h"
 #include "compiler/passes/pass_manager.h"
 #include "runtime/core/random.h"
 

@@ -10,10 +10,10 @@
 #include <random>
 #include <set>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/print.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/ir/placement/verify.h"
 #include "compiler/passes/einsum_order.h"
 #include "compiler/passes/pass_manager.h"
 

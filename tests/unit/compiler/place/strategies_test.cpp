@@ -9,7 +9,7 @@
 
 #include "compiler/place/baselines/tvm_search.h"
 #include "compiler/place/evaluate/evaluate.h"
-#include "compiler/support/source_manager.h"
+#include "runtime/support/source_manager.h"
 #include "tests/unit/compiler/place/problem_sketch.h"
 
 namespace collage::place {

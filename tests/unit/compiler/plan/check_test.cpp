@@ -5,9 +5,9 @@
 #include <limits>
 #include <map>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
 #include "tests/unit/compiler/plan/test_model.h"
 
 namespace collage::plan {

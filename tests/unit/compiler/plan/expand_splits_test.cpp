@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "compiler/ir/verify.h"
+#include "compiler/ir/placement/verify.h"
 #include "compiler/plan/check.h"
 #include "compiler/plan/print_plan.h"
 #include "runtime/core/schedule.h"

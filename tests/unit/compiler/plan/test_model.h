@@ -9,10 +9,10 @@
 #include <string>
 
 #include "compiler/codegen/jit.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
-#include "compiler/ir/placement.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
+#include "compiler/ir/placement/placement.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/part_plan.h"
 #include "runtime/core/host_space.h"

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/verify.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/placement/verify.h"
 #include "runtime/core/random.h"
 
 namespace collage::quantize {

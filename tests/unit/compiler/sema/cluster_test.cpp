@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clusters, and networks by their shape: what sema makes of them.
-#include "compiler/ir/topology.h"
+#include "compiler/ir/topology/topology.h"
 #include "tests/unit/compiler/sema/rules_fixture.h"
 
 namespace collage {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "compiler/ir/print.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/sema/model/build_graph.h"
 
 namespace collage::testing {
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 #include "compiler/syntax/parse_model.h"
 
 namespace collage::sema {

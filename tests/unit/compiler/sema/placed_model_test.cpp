@@ -2,7 +2,7 @@
 // Placed models: what the text says is what the Placement holds, it prints as itself, and broken ones are told where.
 #include <gtest/gtest.h>
 
-#include "compiler/ir/verify.h"
+#include "compiler/ir/placement/verify.h"
 #include "tests/unit/compiler/sema/fixture.h"
 
 namespace collage::testing {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/sema/build_rules.h"
+#include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
 
 namespace collage {

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/ir/functions.h"
+#include "compiler/ir/rules/functions.h"
 #include "tests/unit/compiler/sema/rules_fixture.h"
 
 namespace collage {

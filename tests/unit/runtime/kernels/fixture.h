@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/infer.h"
+#include "compiler/ir/analysis/infer.h"
 #include "runtime/kernels/kernel.h"
 
 namespace collage::runtime {

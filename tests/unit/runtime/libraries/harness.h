@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/infer.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/plan/lower_library.h"
 #include "runtime/libraries/library.h"
 

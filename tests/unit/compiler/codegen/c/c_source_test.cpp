@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compiler/ir/evaluate.h"
+#include "compiler/ir/analysis/evaluate.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen {

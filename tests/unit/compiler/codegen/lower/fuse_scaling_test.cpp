@@ -8,8 +8,8 @@
 #include <set>
 
 #include "compiler/codegen/lower/fuse.h"
-#include "compiler/ir/evaluate.h"
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/analysis/evaluate.h"
+#include "compiler/ir/ops/op_def.h"
 
 namespace collage::codegen {
 namespace {

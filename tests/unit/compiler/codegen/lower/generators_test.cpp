@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names that rules may write, and the operators that have such generators.
-#include "compiler/ir/generators.h"
+#include "compiler/ir/rules/generators.h"
 
 #include <gtest/gtest.h>
 

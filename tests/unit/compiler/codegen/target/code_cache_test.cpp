@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "compiler/codegen/llvm/cached_assembler.h"
-#include "compiler/support/file_cache.h"
+#include "runtime/support/file_cache.h"
 #include "tests/unit/compiler/codegen/harness.h"
 
 namespace collage::codegen_test {

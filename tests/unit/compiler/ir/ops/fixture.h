@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/infer.h"
+#include "compiler/ir/analysis/infer.h"
 
 namespace collage::ir {
 

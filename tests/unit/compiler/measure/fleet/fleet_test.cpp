@@ -15,7 +15,7 @@
 #include "compiler/measure/machine_lock.h"
 #include "compiler/measure/measured_costs.h"
 #include "compiler/measure/reference_kernel.h"
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 #include "tests/unit/compiler/measure/fleet/fleet_server.h"
 
 namespace collage::measure::fleet {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/ir/op_def.h"
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"

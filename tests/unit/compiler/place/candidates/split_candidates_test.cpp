@@ -11,7 +11,7 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/solve.h"
 #include "compiler/place/strategies.h"
-#include "compiler/sema/build_cluster.h"
+#include "compiler/sema/rules/build_cluster.h"
 #include "tests/unit/compiler/match/fixture.h"
 
 namespace collage::testing {

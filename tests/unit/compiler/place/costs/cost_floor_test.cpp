@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/sema/build_graph.h"
+#include "compiler/sema/model/build_graph.h"
 
 namespace collage::place {
 namespace {

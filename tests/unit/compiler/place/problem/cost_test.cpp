@@ -8,7 +8,7 @@
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/bound/prove.h"
 #include "compiler/place/exact/optimal_search.h"
-#include "compiler/support/check.h"
+#include "runtime/support/check.h"
 #include "tests/unit/compiler/place/problem_sketch.h"
 
 namespace collage::place {

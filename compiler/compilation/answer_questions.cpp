@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/compilation/answer_questions.h"
+
+#include <algorithm>
+
+#include "compiler/report/explain/questions.h"
+
+namespace collage::driver {
+namespace {
+
+using place::BuiltProblem;
+using support::Code;
+
+/// The same values in the same formats.
+bool is_same(const BuiltProblem& a, const std::vector<place::ValueFormat>& of_a, const BuiltProblem& b,
+             const std::vector<place::ValueFormat>& of_b) {
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(),
+                    [&](const place::ValueFormat& one, const place::ValueFormat& other) {
+                      return a.values[one.value] == b.values[other.value] &&
+                             a.problem.formats[one.format] == b.problem.formats[other.format];
+                    });
+}
+
+/// The candidate of `to` that differs from one of `from` in its cost at most; none where it turned out not to run.
+place::CandidateId counterpart(const BuiltProblem& from, place::CandidateId id, const BuiltProblem& to) {
+  const place::Candidate& wanted = from.problem.candidates[id];
+  const place::Owner& owner = from.problem.owners[wanted.owner];
+  for (place::CandidateId c : to.candidate_ids()) {
+    const place::Candidate& candidate = to.problem.candidates[c];
+    const place::Owner& other = to.problem.owners[candidate.owner];
+    if (candidate.nodes == wanted.nodes && candidate.rule == wanted.rule && candidate.split == wanted.split &&
+        other.backend == owner.backend && other.instance == owner.instance &&
+        is_same(from, wanted.reads, to, candidate.reads) && is_same(from, wanted.writes, to, candidate.writes)) {
+      return c;
+    }
+  }
+  return {};
+}
+
+/// The same choice among other candidates. Returns nullopt where they lack one of it.
+std::optional<FoundPlacement> find_again(const FoundPlacement& found, const BuiltProblem& from,
+                                         const SearchInput& input) {
+  place::Solution solution = found.solution;
+  for (place::CandidateId& chosen : solution.chosen) {
+    chosen = counterpart(from, chosen, input.built);
+    if (!chosen.is_valid()) return std::nullopt;
+  }
+  return to_found_placement(input, solution);
+}
+
+}  // namespace
+
+std::optional<Answers> answer_questions(Compilation& compilation, const Candidates& candidates,
+                                        const FoundPlacement* found, const QuestionRequest& request,
+                                        support::Diagnostics& diags) {
+  const place::Objective& objective = *compilation.settings().objective;
+  if (!objective.sums_times()) {
+    return diags.error_at(Code::BadOption, "objective", "`{}` does not add up times, so no question can be answered",
+                          objective.name);
+  }
+  std::optional<Questions> questions =
+      read_questions(request, compilation.graph(), compilation.rules().rules, compilation.activations(), diags);
+  if (!questions) return std::nullopt;
+  std::optional<Candidates> measured;
+  if (candidates.built.lazy.not_needed > 0) {
+    measured = compilation.measure_all(candidates, diags);
+    if (!measured) return std::nullopt;
+  }
+  const Candidates& all = measured ? *measured : candidates;
+  const SearchInput input = compilation.search_input(all);
+  const place::Strategy& strategy = compilation.strategy();
+  std::optional<FoundPlacement> placement;
+  if (found != nullptr) placement = measured ? find_again(*found, candidates.built, input) : *found;
+  if (!placement) placement = compilation.find_placement(all, strategy, diags);
+  if (!placement) return std::nullopt;
+  const bool measures = compilation.costs() != nullptr;
+  const ExplainedPlacement explained{input, strategy, compilation.active(), *placement, diags.sources(), measures};
+  std::string why = answer_why(*questions, explained), why_not = answer_why_not(*questions, explained);
+  return Answers{std::move(why), std::move(why_not), std::move(*placement)};
+}
+
+}  // namespace collage::driver

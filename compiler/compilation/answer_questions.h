@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--why` and `--why-not` about a placement of a compilation (explain/questions.h).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/compilation/compilation.h"
+
+namespace collage::driver {
+
+/// Lines; empty where the question was not asked.
+struct Answers {
+  std::string why;
+  std::string why_not;
+  FoundPlacement placement;  ///< that they are about
+};
+
+/// Answers about `found`, a placement of these candidates; null: about what the strategy finds. Costs that the search
+/// did without are measured first, since an answer compares with candidates that it did not choose. Returns nullopt
+/// after an error: no such node or backend, or an objective that does not add up times.
+std::optional<Answers> answer_questions(Compilation& compilation, const Candidates& candidates,
+                                        const FoundPlacement* found, const QuestionRequest& request,
+                                        support::Diagnostics& diags);
+
+}  // namespace collage::driver

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The candidates of a command: with the placement files that the request names.
+#include <fmt/format.h>
+
+#include "compiler/driver/command.h"
+#include "compiler/request/placement_file.h"
+
+namespace collage::driver {
+std::optional<ir::Placement> read_written(const Command& command, const std::string& path) {
+  return path.empty()
+             ? command.compilation.model().placement
+             : read_placement_for(command.compilation.model(), path, "--placement", command.sources, command.diags);
+}
+
+std::optional<Candidates> read_candidates(Command& command) {
+  return command.clock.time("candidates", [&]() -> std::optional<Candidates> {
+    const PlacementRequest& request = command.request.placement;
+    std::optional<ir::Placement> written = read_written(command, request.follow);
+    if (!written) return std::nullopt;
+    if (!request.consider.empty()) {
+      std::optional<ir::Placement> offered = read_placement_for(
+          command.compilation.model(), request.consider, "--candidate-placement", command.sources, command.diags);
+      if (!offered) return std::nullopt;
+      command.offered = std::move(*offered);
+    }
+    return command.compilation.find_candidates(std::move(*written), &command.offered, command.diags);
+  });
+}
+
+std::optional<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy,
+                                                         std::string* why) {
+  // The placement is only offered: that a constraint forbids it is no error.
+  support::Diagnostics quiet(command.sources);
+  std::optional<Candidates> followed = command.compilation.find_candidates(command.offered, nullptr, quiet);
+  if (followed) {
+    std::optional<FoundPlacement> found = find_placement(command.compilation.search_input(*followed), strategy, why);
+    if (found) found->problem = std::make_shared<const place::Problem>(std::move(followed->built.problem));
+    return found;
+  }
+  if (!quiet.records().empty()) {
+    const support::DiagnosticRecord& first = quiet.records().front();
+    *why = first.where.empty() ? first.message : fmt::format("{}: {}", first.where, first.message);
+  }
+  return std::nullopt;
+}
+
+}  // namespace collage::driver

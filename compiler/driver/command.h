@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all commands work on, and the commands themselves. Each does one thing that the command line can ask for; after
+// a failure there are errors in `diags`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/compilation/compilation.h"
+#include "compiler/driver/commands.h"
+#include "compiler/driver/stage_clock.h"
+#include "compiler/page/report_data.h"
+#include "compiler/program/program.h"
+#include "compiler/report/quantize_report.h"
+#include "runtime/package/package.h"
+#include "runtime/runner/bind_inputs.h"
+
+namespace collage::driver {
+
+struct Comparison;
+
+struct Command {
+  const Request& request;
+  const Output& output;
+  support::SourceManager& sources;
+  support::Diagnostics& diags;
+  StageClock& clock;
+  Compilation& compilation;
+  std::vector<runner::BoundInput> inputs{};          ///< where something is to be run
+  ir::Placement offered{};                           ///< `--candidate-placement`, read by `read_candidates`
+  std::shared_ptr<runtime::FaultInjector> faults{};  ///< `--faults`; null: none
+  std::vector<passes::PassSnapshot> history{};       ///< with `--check`: the model as given, and what passes made of it
+  std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
+  Findings findings{};                               ///< for the page of `--report`
+  /// Of `--buckets`: the last one is this bucket's, and all become one file. Null: each is written for itself.
+  std::vector<runtime::Package>* packages = nullptr;
+  /// A stage of a model that runs in stages (stage_commands.h): `inputs` are given, and no package is written.
+  bool is_stage = false;
+  Comparison* compared = nullptr;  ///< where `--compare` leaves its table; null: it is printed
+
+  void print(std::string_view text) const {
+    if (output.result) output.result(text);
+  }
+  /// Writes to the output file of the request, or prints where there is none. False after an error.
+  bool print_or_write(std::string_view text) const;
+};
+
+/// All that the request asks of the model of the compilation.
+void run_request(Command& command);
+
+/// The model, or with `--emit` what is asked for, and the programs that run it.
+void compile(Command& command);
+/// `--compare`
+void compare(Command& command);
+/// `--simulate`
+void simulate(Command& command);
+/// `--why`, `--why-not`
+void explain(Command& command);
+/// `--diff-placements`
+void diff_placements(Command& command);
+
+/// Stages before candidates: `--emit=graph`, `ir`, `onnx`.
+bool is_shown_before_search(Emit emit);
+void show_model(const Command& command);
+/// The model with a placement, in the model language. Weights are moved to a file beside it where they do not belong in
+/// the text. False after an error.
+bool show_placed_model(const Command& command, const ir::Placement& placement);
+/// `--emit=plan`, `c`, `llvm`, `asm` and `--dump-lowering`.
+bool is_shown_after_build(const Request& request);
+void show_program(const Command& command, const ir::Placement& placement, const Program& program);
+
+/// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions `--check` found
+/// right.
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program);
+/// `--bisect`: reports the first partition that differs from the reference kernels, and writes its smallest part that
+/// does.
+void bisect(Command& command, const Candidates& candidates, const ir::Placement& placement);
+/// `--faults`. False after an error.
+bool read_faults(Command& command);
+
+/// `--save-placement`, where it is asked for. False after an error.
+bool save_placement(const Command& command, const ir::Placement& placement);
+/// A placement file, or the model's own placement where `path` is empty. Returns nullopt after an error.
+std::optional<ir::Placement> read_written(const Command& command, const std::string& path);
+/// The candidates for the placement files of the request. Returns nullopt after errors.
+std::optional<Candidates> read_candidates(Command& command);
+/// The placement of `--candidate-placement` as it is; what it does not name is searched. Returns nullopt where it
+/// cannot be followed, for the reason in `why`.
+std::optional<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy,
+                                                         std::string* why);
+
+}  // namespace collage::driver

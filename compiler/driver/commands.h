@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of `collagec`. They print nothing and never exit: texts go to an Output as soon as they are known,
+// errors and warnings come back with the outcome.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "compiler/request/options.h"
+#include "compiler/request/work_listener.h"
+
+namespace collage::driver {
+
+/// Where texts go, as soon as they are known. Functions may be empty.
+struct Output {
+  std::function<void(std::string_view)> result{};  ///< what was asked for
+  std::function<void(std::string_view)> note{};    ///< about the work itself: what each stage took
+};
+
+enum class Verdict { Done, BadInput, BadUsage };
+
+struct Outcome {
+  Verdict verdict = Verdict::Done;  ///< BadUsage: only options are wrong
+  std::string diagnostics{};        ///< errors and warnings as lines
+};
+
+/// Does what the options ask for.
+Outcome run_command(const Options& options, const Output& output, const WorkListener& listener);
+
+}  // namespace collage::driver

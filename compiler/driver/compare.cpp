@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--compare`: every strategy on one problem, predicted and, where something is run, measured.
+#include <nlohmann/json.hpp>
+
+#include "compiler/compilation/report_of.h"
+#include "compiler/driver/command.h"
+#include "compiler/page/write_report.h"
+#include "compiler/report/compare/comparison.h"
+#include "compiler/report/json_report.h"
+#include "compiler/report/json_text.h"
+#include "compiler/report/simulated.h"
+#include "compiler/search/evolve_placement.h"
+#include "runtime/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+void add_candidate_placement(Command& command, const SearchInput& input, Comparison& comparison) {
+  const std::string& file = command.request.placement.consider;
+  if (file.empty()) return;
+  std::string why;
+  std::optional<FoundPlacement> followed = follow_candidate_placement(command, {}, &why);
+  if (followed) add_row(input, file, std::move(*followed), comparison);
+}
+
+/// False after an error.
+bool add_evolved(Command& command, const SearchInput& input, Comparison& comparison) {
+  EvolveReport report;
+  std::optional<FoundPlacement> evolved =
+      evolve_plan(input, *comparison.rows.front().plan, command.compilation.targets(), command.compilation.settings(),
+                  command.inputs, &report, command.diags);
+  if (evolved) add_row(input, "evolve", std::move(*evolved), comparison);
+  return evolved.has_value();
+}
+
+/// `--report`: the placements of all strategies that found one. False after an error.
+bool write_page(const Command& command, const Candidates& candidates, const Comparison& comparison) {
+  if (command.request.report.empty()) return true;
+  const Compilation& compilation = command.compilation;
+  ReportInput input{.compilation = compilation,
+                    .candidates = candidates,
+                    .sources = command.sources,
+                    .summary = comparison_object(compilation.graph(), to_json(comparison)),
+                    .placements = {},
+                    .findings = command.findings};
+  const FoundPlacement& best = *comparison.rows.front().plan;
+  const Report report = report_of(compilation, candidates, best.placement, &best, command.sources);
+  for (const CompareRow& row : comparison.rows) {
+    if (!row.plan) continue;
+    const PlacementRequest& request = command.request.placement;
+    const bool is_offered = !request.consider.empty() && row.strategy == request.consider;
+    GivenPlaces given =
+        is_offered ? given_places(request.consider, command.offered) : given_places(request.follow, candidates.written);
+    input.placements.push_back(
+        {row.strategy, *row.plan, report_of_other(compilation, report, row.strategy, *row.plan), std::move(given)});
+  }
+  return write_report(command.request.report, report_data(input), command.diags);
+}
+
+void compare(Command& command, const Candidates& candidates, const SearchInput& input) {
+  std::optional<Comparison> comparison = compare_strategies(input, command.compilation.strategy(), command.diags);
+  if (!comparison) return;
+  add_candidate_placement(command, input, *comparison);
+  const bool measures = command.request.run.is_asked || command.request.bench.runs > 0;
+  const bool evolves = measures && command.compilation.settings().evolve_evaluations > 0;
+  if (evolves && !add_evolved(command, input, *comparison)) return;
+  if (measures) {
+    // The comparison is printed all the same after an error.
+    measure(input, command.compilation.targets(), command.request.bench.runs, command.inputs, *comparison,
+            command.diags);
+  }
+  if (command.compared != nullptr) {
+    *command.compared = std::move(*comparison);
+    return;
+  }
+  const bool as_json = command.request.prints_json;
+  if (as_json) {
+    command.print(comparison_json(command.compilation.graph(), to_json(*comparison)));
+  } else {
+    command.print(print(*comparison) + simulated_line(command.compilation.activations(), comparison->backends));
+  }
+  const std::string& json = command.request.compare.json;
+  if (!json.empty() && !write_file(json, printed(to_json(*comparison)), command.diags)) return;
+  write_page(command, candidates, *comparison);
+}
+
+}  // namespace
+
+void compare(Command& command) {
+  std::optional<Candidates> candidates = read_candidates(command);
+  if (!candidates) return;
+  command.clock.time("compare", [&] { compare(command, *candidates, command.compilation.search_input(*candidates)); });
+}
+
+}  // namespace collage::driver

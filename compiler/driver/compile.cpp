@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command without other requests: find a placement, compile it, write it, say what was found, run it.
+#include <filesystem>
+
+#include "compiler/driver/command.h"
+#include "compiler/driver/place_model.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/page/write_report.h"
+#include "compiler/report/json_report.h"
+#include "compiler/report/json_text.h"
+#include "compiler/request/placement_file.h"
+#include "compiler/request/write_model.h"
+#include "runtime/package/package.h"
+#include "runtime/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<Program> build(Command& command, PlacedModel* placed) {
+  const Request& request = command.request;
+  const ir::Graph& graph = command.compilation.graph();
+  ProgramOptions options;
+  options.keep_text = request.emit == Emit::Llvm || request.emit == Emit::Asm;
+  options.is_strict = request.settings.is_strict;
+  options.cache = command.compilation.cache();
+  options.listener = &command.compilation.listener();
+  std::optional<Program> program;
+  if (placed->found.program != nullptr && !options.keep_text) {
+    program = *placed->found.program;
+    placed->found.program.reset();
+  } else {
+    program = build_program(graph, placed->found.placement, command.compilation.targets(), options, command.diags);
+  }
+  if (!program) return std::nullopt;
+  placed->report.uncompiled = program->built.uncompiled;
+  placed->report.code = program->jit->stats();
+  return program;
+}
+
+/// Beside the placed model `output`.
+WeightsPlace weights_place(const Command& command, const fs::path& output) {
+  return {output.parent_path().string(), output.filename().string(), true, command.compilation.file().weights};
+}
+
+/// The placed model as a text and its weights beside it. Returns the names of the files, nullopt after an error.
+std::optional<std::string> write_placed_model(const Command& command, const fs::path& output,
+                                              const ir::Placement& placement) {
+  const ModelFile& file = command.compilation.file();
+  ir::Graph graph = command.compilation.graph();
+  support::FileGroup files;
+  std::optional<std::string> weights =
+      move_weights_out(graph, file.path.parent_path().string(), weights_place(command, output), files, command.diags);
+  if (!weights || !files.add(output.string(), ir::print(graph, placement), command.diags) ||
+      !files.commit(command.diags)) {
+    return std::nullopt;
+  }
+  return weights->empty() ? output.string() : output.string() + ", " + *weights;
+}
+
+/// Whether a file of this name is a package, and not the placed model as text.
+bool is_package_name(const fs::path& path) {
+  return path.extension() == ".collage";
+}
+
+/// Where the package or the placed model is written: without `-o`, and where nothing is run, a package. Empty: nowhere.
+fs::path output_path(const Command& command) {
+  const bool writes_named = command.request.executes() || command.is_stage;
+  if (!command.request.output.empty() || writes_named) return command.request.output;
+  return command.compilation.file().path.stem().string() + ".collage";
+}
+
+/// An error where `--report` names a file that the command writes without an option that names it. False after it.
+bool keeps_page_apart(const Command& command) {
+  const fs::path output = output_path(command);
+  if (command.request.report.empty() || output.empty()) return true;
+  std::error_code ignored;
+  const fs::path page = fs::weakly_canonical(fs::absolute(command.request.report), ignored);
+  const bool is_package = command.request.output.empty() && page == fs::weakly_canonical(fs::absolute(output), ignored);
+  const bool is_weights =
+      !is_package_name(output) &&
+      page == weights_file_of(command.compilation.graph(), command.compilation.file().path.parent_path().string(),
+                              weights_place(command, output));
+  if (!is_package && !is_weights) return true;
+  return command.diags.error_at(support::Code::BadOption, "--report", "would replace `{}`, which has the {}",
+                                command.request.report, is_package ? "compiled model" : "weights of the placed model");
+}
+
+/// A package of all hosts' parts.
+runtime::Status write_parts(const Command& command, const fs::path& output, const std::string& placed,
+                            const Program& program) {
+  std::vector<runtime::Package> parts;
+  for (const plan::BuiltPlan& part : program.parts) {
+    parts.push_back({part.plan, program.jit, command.compilation.settings().threads, placed, ""});
+  }
+  return runtime::write_cluster_package(output.string(), parts);
+}
+
+bool write_program(const Command& command, const fs::path& output, const ir::Placement& placement,
+                   const Program& program) {
+  std::string placed = placed_text(command.compilation.graph(), placement);
+  if (!program.parts.empty()) {
+    const runtime::Status status = write_parts(command, output, placed, program);
+    return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
+  }
+  const runtime::Package package{program.built.plan, program.jit, command.compilation.settings().threads,
+                                 std::move(placed), ""};
+  if (command.packages != nullptr) return command.packages->push_back(package), true;
+  const runtime::Status status = runtime::write_package(output.string(), package);
+  return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
+}
+
+/// Writes the package or the placed model and `--placement-json`, and prints the summary. False after an error.
+bool write_results(Command& command, PlacedModel* placed, const Program& program) {
+  const Request& request = command.request;
+  const fs::path output = output_path(command);
+  if (is_package_name(output)) {
+    if (!write_program(command, output, placed->found.placement, program)) return false;
+    if (command.packages == nullptr) placed->report.wrote = output.string();
+  } else if (!output.empty()) {
+    std::optional<std::string> files = write_placed_model(command, output, placed->found.placement);
+    if (!files) return false;
+    placed->report.wrote = *files;
+  }
+  const ir::Graph& graph = command.compilation.graph();
+  const std::string& json = request.placement.json;
+  if (!json.empty() &&
+      !write_file(json, placement_json(graph, placed->found.placement, placed->report), command.diags)) {
+    return false;
+  }
+  const auto print_report = request.prints_json ? summary_json : summary;
+  command.print(print_report(graph, placed->found.placement, placed->report));
+  return true;
+}
+
+/// `--report`, after what is run. False after an error.
+bool write_page(const Command& command, const Candidates& candidates, PlacedModel placed, const Program& program) {
+  if (command.request.report.empty()) return true;
+  const Compilation& compilation = command.compilation;
+  ReportInput input{.compilation = compilation,
+                    .candidates = candidates,
+                    .sources = command.sources,
+                    .summary = summary_object(compilation.graph(), placed.found.placement, placed.report),
+                    .placements = {},
+                    .findings = command.findings,
+                    .plan = &program.built.plan};
+  const std::string name = placed.report.searched ? placed.report.strategy : "as written";
+  input.placements.push_back({name, std::move(placed.found), std::move(placed.report),
+                              given_places(command.request.placement.follow, candidates.written), true});
+  return write_report(command.request.report, report_data(input), command.diags);
+}
+
+}  // namespace
+
+bool save_placement(const Command& command, const ir::Placement& placement) {
+  const std::string& file = command.request.placement.save;
+  return file.empty() || write_file(file, print_placement(command.compilation.graph(), placement), command.diags);
+}
+
+void compile(Command& command) {
+  if (!keeps_page_apart(command)) return;
+  std::optional<Candidates> candidates = read_candidates(command);
+  if (!candidates) return;
+  if (command.request.emit == Emit::Candidates) {
+    command.print_or_write(place::print_candidates(command.compilation.graph(), candidates->built));
+    return;
+  }
+  auto placed = command.clock.time("search", [&] { return place_model(command, *candidates); });
+  if (!placed || !save_placement(command, placed->found.placement)) return;
+  if (command.request.emit == Emit::Placement) {
+    show_placed_model(command, placed->found.placement);
+    return;
+  }
+  if (!command.request.bisect.empty()) {
+    command.clock.time("bisect", [&] {
+      bisect(command, *candidates, placed->found.placement);
+      return true;
+    });
+    return;
+  }
+  auto program = command.clock.time("plan", [&] { return build(command, &*placed); });
+  if (!program) return;
+  if (is_shown_after_build(command.request)) return show_program(command, placed->found.placement, *program);
+  const bool written = command.clock.time("write", [&] { return write_results(command, &*placed, *program); });
+  if (!written) return;
+  std::optional<runtime::KnownRun> checked;
+  if (command.request.executes()) checked = execute(command, placed->found.placement, *program);
+  if (checked && is_package_name(command.request.output)) {
+    if (command.packages != nullptr) {
+      command.packages->back().plan.known_runs = {std::move(*checked)};
+    } else {
+      program->first().plan.known_runs = {std::move(*checked)};
+      write_program(command, command.request.output, placed->found.placement, *program);
+    }
+  }
+  if (command.diags.has_errors()) return;
+  command.clock.time("report", [&] { return write_page(command, *candidates, std::move(*placed), *program); });
+}
+
+}  // namespace collage::driver

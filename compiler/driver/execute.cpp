@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a compiled model: `--check`, `--verify-costs`, `--run`, `--profile`, `--bench`.
+#include "compiler/driver/command.h"
+#include "compiler/driver/search_again.h"
+#include "compiler/plan/check.h"
+#include "compiler/program/check_passes.h"
+#include "compiler/program/local_hosts.h"
+#include "compiler/report/profile.h"
+#include "compiler/report/simulated.h"
+#include "compiler/report/verify_costs.h"
+#include "compiler/request/graph_ports.h"
+#include "runtime/core/host_space.h"
+#include "runtime/exec/host_constants.h"
+#include "runtime/runner/bench.h"
+#include "runtime/runner/faults.h"
+#include "runtime/runner/run_model.h"
+#include "runtime/runner/trace.h"
+#include "runtime/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+/// What is loaded, and what it was made of.
+struct Loaded {
+  Command& command;
+  const ir::Graph& graph;
+  const ir::Placement& placement;
+  const Program& program;
+  runtime::Executor& executor;
+  runner::ModelPorts ports;
+  LocalHosts* others = nullptr;  ///< of a cluster, beside `executor`; null: there is one host
+  std::optional<runtime::KnownRun> checked{};
+
+  /// What each host runs, and its executor; of one host, all.
+  std::vector<plan::CheckedPart> parts() const {
+    std::vector<plan::CheckedPart> all{{program.first(), executor}};
+    for (size_t host = 1; host < program.parts.size(); ++host) {
+      all.push_back({program.parts[host], others->executor(host)});
+    }
+    return all;
+  }
+
+  std::vector<ir::Tensor> first_inputs() const { return runner::inputs_of_run(ports, command.inputs, 0); }
+};
+
+/// Does a piece of work, with its begin and end reported to the listener.
+template <typename Function>
+auto reported(const Loaded& loaded, Work work, Function&& function) {
+  const WorkScope scope(loaded.command.compilation.listener(), work);
+  return function();
+}
+
+bool check(Loaded& loaded) {
+  support::Diagnostics& diags = loaded.command.diags;
+  const std::vector<ir::Tensor> inputs = loaded.first_inputs();
+  auto report =
+      reported(loaded, Work::Checking, [&] { return plan::check_parts(loaded.graph, loaded.parts(), inputs); });
+  if (!report) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
+  for (plan::CheckRow& row : check_passes(loaded.command.history, inputs, report->tolerance)) {
+    report->rows.push_back(std::move(row));
+  }
+  loaded.command.print(plan::print(*report));
+  plan::report_failures(*report, diags);
+  if (!report->passed()) return false;
+  auto outputs = loaded.executor.run(inputs);
+  if (!outputs) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", outputs.message());
+  loaded.checked = {inputs, std::move(*outputs)};
+  return true;
+}
+
+bool verify(const Loaded& loaded) {
+  constexpr int kUsualRuns = 20;
+  const int runs = std::max(loaded.command.request.bench.runs, kUsualRuns);
+  LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
+                  loaded.executor};
+  if (loaded.others != nullptr) plan.parts = loaded.parts();
+  auto report = reported(loaded, Work::Running, [&] { return verify_costs(plan, loaded.first_inputs(), runs); });
+  if (!report) {
+    return loaded.command.diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
+  }
+  std::vector<std::string> shown;
+  for (const VerifyRow& row : report->rows) shown.push_back(row.backend);
+  loaded.command.print(print(*report) + simulated_line(loaded.command.compilation.activations(), shown));
+  return true;
+}
+
+bool run(const Loaded& loaded) {
+  Command& command = loaded.command;
+  std::optional<runner::RunResult> result =
+      runner::run_model(loaded.ports, command.inputs, loaded.executor, command.compilation.listener(), command.diags);
+  if (!result) return false;
+  const bool good = runner::judge_result(command.request.run, loaded.ports, &*result, command.diags);
+  command.print(runner::print(*result, loaded.ports));
+  return good;
+}
+
+bool profile(const Loaded& loaded) {
+  const auto rows = static_cast<size_t>(loaded.command.request.profile);
+  for (const plan::CheckedPart& part : loaded.parts()) {
+    const std::optional<Profile> measured =
+        profile_model({part.built.plan, part.executor, loaded.executor}, loaded.first_inputs(), loaded.command.diags);
+    if (!measured) return false;
+    if (loaded.others != nullptr) {
+      loaded.command.print(fmt::format("{:<12}{}\n", "host", runtime::host_space(part.built.plan.part.host)));
+    }
+    loaded.command.print(print(*measured, rows));
+  }
+  return true;
+}
+
+bool trace(const Loaded& loaded) {
+  Command& command = loaded.command;
+  const runner::TraceRequest& request = command.request.trace;
+  const auto traced = reported(loaded, Work::Running, [&] {
+    return runner::trace_model(loaded.first_inputs(), loaded.executor, command.diags);
+  });
+  if (!traced) return false;
+  if (loaded.executor.losses().empty()) command.findings.trace = *traced;
+  if (request.prints) command.print(runner::print(*traced));
+  return runner::write_trace(request, *traced, command.diags);
+}
+
+/// The page of `--report` shows the steps of a run beside the times of `--bench`.
+bool needs_trace(const Request& request, bool is_over_hosts) {
+  return request.trace.is_asked() || (!request.report.empty() && request.bench.runs > 0 && !is_over_hosts);
+}
+
+bool bench(const Loaded& loaded) {
+  Command& command = loaded.command;
+  const BenchRequest& request = command.request.bench;
+  std::optional<runner::BenchReport> report =
+      runner::bench_model(loaded.program.first().plan, loaded.first_inputs(), request.runs, loaded.executor,
+                          command.compilation.listener(), command.diags);
+  if (!report) return false;
+  command.print(runner::print(*report));
+  if (loaded.executor.losses().empty()) command.findings.bench = *report;
+  const Settings& settings = command.compilation.settings();
+  return request.json.empty() ||
+         write_file(request.json, to_json(*report, loaded.graph.name, settings.strategy, settings.threads),
+                    command.diags);
+}
+
+void print_device_log(const Loaded& loaded) {
+  for (const plan::CheckedPart& part : loaded.parts()) {
+    for (const std::string& line : part.executor.device_log()) loaded.command.print(line + "\n");
+  }
+}
+
+/// Does what is asked for, up to the first failure.
+void work(Loaded& loaded) {
+  const Request& request = loaded.command.request;
+  StageClock& clock = loaded.command.clock;
+  if (request.checks && !clock.time("check", [&] { return check(loaded); })) return;
+  if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
+  if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;
+  if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
+  if (needs_trace(request, loaded.others != nullptr) && !clock.time("trace", [&] { return trace(loaded); })) return;
+  if (request.prints_device_log) print_device_log(loaded);
+  if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
+  loaded.command.print(runner::print_recovery(loaded.executor));
+}
+
+}  // namespace
+
+bool read_faults(Command& command) {
+  if (command.request.faults.empty()) return true;
+  std::vector<std::string> spaces;
+  for (const plan::DeviceTarget& device : command.compilation.targets().devices) spaces.push_back(device.spec.space);
+  command.faults = runner::read_faults(command.request.faults, spaces, command.sources, command.diags);
+  return command.faults != nullptr;
+}
+
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program) {
+  const int threads = command.compilation.settings().threads;
+  const runtime::LoadOptions options{.faults = command.faults};
+  LoadedHosts hosts = command.clock.time("load", [&]() -> LoadedHosts {
+    if (!program.parts.empty()) return load_hosts(program, threads, command.diags, options).value_or(LoadedHosts());
+    runtime::join_host_constants(program.built.plan);  // before the replanner copies the plan
+    auto again = std::make_shared<SearchAgain>(command, placement, program, options);
+    return {load_program(program, threads, command.diags, options, std::move(again)), nullptr};
+  });
+  const std::unique_ptr<runtime::Executor>& executor = hosts.first;
+  if (executor == nullptr) return std::nullopt;
+  Loaded loaded{command,   command.compilation.graph(),           placement,         program,
+                *executor, ports_of(command.compilation.graph()), hosts.others.get()};
+  work(loaded);
+  for (const runtime::DeviceLoss& loss : executor->losses()) command.findings.lost.push_back(loss.text());
+  return std::move(loaded.checked);
+}
+
+}  // namespace collage::driver

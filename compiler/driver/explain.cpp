@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--why` and `--why-not`: questions about the placement that the strategy finds.
+#include "compiler/compilation/answer_questions.h"
+#include "compiler/compilation/report_of.h"
+#include "compiler/driver/command.h"
+#include "compiler/report/json_report.h"
+
+namespace collage::driver {
+namespace {
+
+void explain(Command& command, const Candidates& candidates) {
+  Compilation& compilation = command.compilation;
+  std::optional<Answers> answers =
+      answer_questions(compilation, candidates, nullptr, command.request.questions, command.diags);
+  if (!answers) return;
+  if (!command.request.prints_json) {
+    command.print_or_write(answers->why + answers->why_not);
+    return;
+  }
+  const FoundPlacement& found = answers->placement;
+  const Report report = report_of(compilation, candidates, found.placement, &found, command.sources);
+  command.print_or_write(answers_json(compilation.graph(), found.placement, report, answers->why, answers->why_not));
+}
+
+}  // namespace
+
+void explain(Command& command) {
+  std::optional<Candidates> candidates = read_candidates(command);
+  if (candidates) command.clock.time("explain", [&] { explain(command, *candidates); });
+}
+
+}  // namespace collage::driver

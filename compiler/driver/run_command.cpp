@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// From options to the command that they ask for.
+#include <algorithm>
+#include <filesystem>
+
+#include "compiler/driver/command.h"
+#include "compiler/driver/run_in_stages.h"
+#include "compiler/page/write_report.h"
+#include "compiler/passes/phases.h"
+#include "compiler/quantize_search/quantize_model.h"
+#include "compiler/request/bindings.h"
+#include "compiler/request/graph_ports.h"
+#include "compiler/shapes/padded_sizes.h"
+#include "runtime/package/package.h"
+
+namespace collage::driver {
+namespace {
+
+using support::Code;
+
+bool is_usage(const support::DiagnosticRecord& record) {
+  return record.code == Code::BadOption || record.code == Code::BadStrategy || record.code == Code::BadObjective;
+}
+
+Verdict verdict_of(const support::Diagnostics& diags) {
+  if (!diags.has_errors()) return Verdict::Done;
+  const bool only_usage = std::all_of(diags.records().begin(), diags.records().end(), [](const auto& record) {
+    return record.severity != support::Severity::Error || is_usage(record);
+  });
+  return only_usage ? Verdict::BadUsage : Verdict::BadInput;
+}
+
+bool run_passes(Command& command) {
+  const PassRequest& request = command.request.passes;
+  passes::PassOptions options;
+  options.disabled = request.disabled;
+  options.print_after = request.print_after;
+  options.print = [&](std::string_view text) { command.print(text); };
+  if (command.request.checks) options.history = &command.history;
+  auto reports = command.clock.time("passes", [&] { return command.compilation.run_passes(options, command.diags); });
+  if (reports) command.clock.add_details(passes::to_string(*reports));
+  return reports.has_value();
+}
+
+bool quantize(Command& command) {
+  const Request& request = command.request;
+  if (!request.quantize.is_asked()) return true;
+  command.quantized = command.clock.time(
+      "quantise", [&] { return quantize_model(command.compilation, request.quantize, request.run, command.diags); });
+  return command.quantized.has_value();
+}
+
+/// Inputs are read before the work of compiling: a wrong file name should not cost a search.
+bool read_inputs(Command& command) {
+  if (command.is_stage) return true;
+  if (!command.request.executes() && !place::is_measured(command.compilation.strategy())) {
+    return runner::check_input_names(command.request.run, ports_of(command.compilation.graph()), command.diags);
+  }
+  auto inputs = command.clock.time("inputs", [&] {
+    return runner::bind_inputs(command.request.run, ports_of(command.compilation.graph()), command.diags);
+  });
+  if (inputs) command.inputs = std::move(*inputs);
+  return inputs.has_value();
+}
+
+/// States the shapes of inputs that the model leaves open: a certificate is about them.
+void keep_shapes(const ir::Graph& graph, const std::vector<ir::OpenInput>& inputs, ModelRequest& request) {
+  request.bindings.clear();
+  for (const ir::OpenInput& input : inputs) {
+    const ir::ValueId value = graph.find_value(input.name);
+    if (!input.is_open() || !value.is_valid() || !graph.value(value).is_input) continue;
+    ir::ShapeBinding binding{input.name, {}, "--shape " + input.name};
+    for (int64_t size : graph.value(value).type.shape) binding.sizes.push_back({size, size});
+    request.bindings.push_back(std::move(binding));
+  }
+}
+
+void print_schedule(const Command& command) {
+  std::optional<passes::Schedule> schedule = command.compilation.schedule(command.diags);
+  if (schedule) command.print(passes::to_string(*schedule));
+}
+
+/// Refuses, before any work, what a plan of several hosts has no answer to. False after an error.
+bool is_for_hosts(const Command& command) {
+  const Request& request = command.request;
+  const size_t hosts = command.compilation.targets().hosts.size();
+  if (hosts == 0) return true;
+  if (command.packages != nullptr) {
+    return command.diags.error_at(Code::BadOption, "--buckets", "a package of a cluster's hosts holds one shape")
+        .note("`--shape` compiles for one of them, and `-o` names its package");
+  }
+  const bool is_traced = request.executes() && request.trace.is_asked();
+  if (!is_traced) return true;
+  // The time of a step would be mixed with the wait for another host.
+  const char* option = request.trace.prints ? "--timeline" : "--trace";
+  auto error = command.diags.error_at(Code::BadOption, option,
+                                      "does not tell what runs on several hosts apart from what waits for them");
+  error.note("`-o NAME.collage`, then `mpirun -n {} collage-run NAME.collage --trace=FILE`", hosts);
+  return error.note("`--simulate` beside it has the predicted times");
+}
+
+void run(Command& command) {
+  const Request& request = command.request;
+  if (request.passes.prints_schedule) return print_schedule(command);
+  if (!is_for_hosts(command)) return;
+  if (!run_passes(command) || !quantize(command)) return;
+  if (is_shown_before_search(request.emit)) return show_model(command);
+  if (!read_inputs(command) || !read_faults(command)) return;
+  if (!request.placement.diff.empty()) return diff_placements(command);
+  if (request.simulate.is_asked) return simulate(command);
+  if (request.compare.is_asked) return compare(command);
+  if (request.questions.is_asked() && request.emit != Emit::Candidates) return explain(command);
+  compile(command);
+}
+
+/// The model with all shapes fixed, by `--shape` and by the files of its inputs. Afterwards the request has the shapes
+/// that were chosen, and no input that was bound. Returns nullopt after errors.
+std::optional<Specialised> specialise(const ModelSource& source, Request& request, support::Diagnostics& diags) {
+  Specialisation to{request.model.bindings, {}};
+  if (request.simulate.is_asked) to.elements = sema::Elements::Never;
+  if (request.gives_inputs()) {
+    auto given = read_given(request.run, source.inputs(), diags);
+    if (!given) return std::nullopt;
+    std::vector<ir::ShapeBinding> of_tensors = bindings_of(*given, !request.run.labels.empty());
+    to.bindings.insert(to.bindings.end(), of_tensors.begin(), of_tensors.end());
+    to.given = std::move(*given);
+  }
+  std::optional<Specialised> made = source.specialise(to, diags);
+  if (!made) return std::nullopt;
+  if (made->first && !may_run_in_stages(request, to, source, diags)) return std::nullopt;
+  for (const auto& [name, tensor] : made->bound) {
+    diags.warning_at(Code::InputMismatch, fmt::format("{}: input '{}'", source.path().string(), name),
+                     "decides a shape: it is bound to the value of its file");
+  }
+  std::erase_if(request.run.inputs, [&](const runner::NamedFile& file) { return made->bound.contains(file.name); });
+  const ir::Graph& graph = made->whole ? made->whole->model.graph : made->first->graph;
+  keep_shapes(graph, source.inputs(), request.model);
+  return made;
+}
+
+/// What one specialisation of a source is asked for.
+struct Session {
+  const Output& output;
+  const WorkListener& listener;
+  support::SourceManager& sources;
+  support::Diagnostics& diags;
+  StageClock& clock;
+  const ModelSource& source;
+  std::shared_ptr<const RuleFiles> rules;
+  std::vector<runtime::Package>* packages = nullptr;  ///< as Command has it
+};
+
+void run_specialised(Request request, const Session& session) {
+  const bool runs = request.gives_inputs();
+  auto model = session.clock.time("shapes", [&] { return specialise(session.source, request, session.diags); });
+  if (!model) return;
+  if (model->first) {
+    return run_in_stages({request, session.output, session.sources, session.diags, session.clock, session.listener,
+                          session.source, *model, session.rules, runs});
+  }
+  auto compilation = Compilation::open(std::move(*model->whole), session.rules, request.settings, session.diags);
+  if (compilation == nullptr) return;
+  compilation->set_listener(session.listener);
+  Command command{request, session.output, session.sources, session.diags, session.clock, *compilation};
+  command.packages = session.packages;
+  run(command);
+}
+
+/// `model.placed.ir` for batch = 8  =>  `model.placed.batch8.ir`. Streams serve all buckets.
+std::string output_of(const std::string& output, const std::vector<ir::ShapeBinding>& bucket) {
+  const bool is_stream = output.starts_with("/dev/") && !output.starts_with("/dev/shm/");
+  if (output.empty() || is_stream) return output;
+  std::filesystem::path path(output);
+  std::string stem = path.stem().string();
+  for (const ir::ShapeBinding& binding : bucket) stem += "." + binding.name + ir::to_string(binding.sizes);
+  return (path.parent_path() / (stem + path.extension().string())).string();
+}
+
+/// The one package of all buckets; empty where none is written.
+std::string package_of_buckets(const Request& request, const ModelSource& source) {
+  const bool writes = request.emit == Emit::All && !request.compare.is_asked && !request.questions.is_asked() &&
+                      request.bisect.empty() && request.placement.diff.empty() && !request.dumps_lowering &&
+                      !request.simulate.is_asked;
+  if (!writes || (request.output.empty() && request.executes())) return "";
+  const std::string path = request.output.empty() ? source.path().stem().string() + ".collage" : request.output;
+  return std::filesystem::path(path).extension() == ".collage" ? path : "";
+}
+
+/// Writes what the buckets became, and says what of it serves sizes in between.
+void write_buckets(const Request& request, const Session& session, const std::string& path) {
+  std::vector<const runtime::Plan*> plans;
+  for (const runtime::Package& package : *session.packages) plans.push_back(&package.plan);
+  const runtime::ShapeTable table = session.clock.time("padding", [&] {
+    return make_shape_table(session.source, request.model.bindings, request.model.buckets, plans, session.diags);
+  });
+  const runtime::Status status =
+      session.clock.time("write", [&] { return runtime::write_packages(path, *session.packages, table); });
+  if (!status) {
+    session.diags.error_at(Code::CannotWrite, path, "{}", status.message());
+    return;
+  }
+  const std::string padding = report_padding(table, session.diags);
+  if (!session.output.result || request.prints_json) return;
+  session.output.result(padding + fmt::format("{:<12}{}: {}\n", "wrote", path, table.held()));
+}
+
+/// Once for each bucket; costs, matches and compiled code of one serve the others where they are equal.
+void run_buckets(const Request& request, Session session) {
+  const std::string package = package_of_buckets(request, session.source);
+  std::vector<runtime::Package> packages;
+  if (!package.empty()) session.packages = &packages;
+  if (const size_t shapes = request.model.buckets.size(); !package.empty() && shapes > runtime::kMostShapes) {
+    session.diags.error_at(Code::BadOption, "--buckets", "{} shapes are more than the {} that a package holds", shapes,
+                           runtime::kMostShapes);
+    return;
+  }
+  for (const std::vector<ir::ShapeBinding>& bucket : request.model.buckets) {
+    Request one = request;
+    std::string names;
+    for (const ir::ShapeBinding& binding : bucket) names += " " + to_string(binding);
+    one.model.bindings.insert(one.model.bindings.end(), bucket.begin(), bucket.end());
+    for (std::string* file :
+         {&one.placement.save, &one.placement.certificate, &one.placement.json, &one.bench.json, &one.compare.json,
+          &one.quantize.save_calibration, &one.bisect, &one.trace.file, &one.report}) {
+      *file = output_of(*file, bucket);
+    }
+    one.output = package.empty() ? output_of(one.output, bucket) : package;
+    if (session.output.result) session.output.result(fmt::format("{:<12}{}\n", "bucket", names.substr(1)));
+    run_specialised(std::move(one), session);
+    if (session.diags.has_errors()) return;
+  }
+  if (packages.size() == request.model.buckets.size()) write_buckets(request, session, package);
+}
+
+void run(const Request& request, const Output& output, const WorkListener& listener, support::SourceManager& sources,
+         support::Diagnostics& diags, StageClock& clock) {
+  if (request.emit == Emit::Ast) {
+    std::optional<std::string> text = print_model_ast(request.model, sources, diags);
+    if (text && output.result) output.result(*text);
+    return;
+  }
+  if (!request.report.empty() && !can_report(diags)) return;
+  auto source = clock.time("read model", [&] { return open_model(request.model, sources, diags); });
+  if (source == nullptr) return;
+  auto rules = clock.time(
+      "read rules", [&] { return read_rule_files(request.rules, sources, diags, request.settings.allows_outside); });
+  if (rules == nullptr) return;
+  const Session session{output, listener, sources, diags, clock, *source, std::move(rules)};
+  if (request.model.buckets.empty()) return run_specialised(request, session);
+  run_buckets(request, session);
+}
+
+}  // namespace
+
+void run_request(Command& command) {
+  run(command);
+}
+
+Outcome run_command(const Options& options, const Output& output, const WorkListener& listener) {
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  StageClock clock(listener.stage);
+  if (std::optional<Request> request = read_request(options, diags)) {
+    run(*request, output, listener, sources, diags, clock);
+    if (request->prints_times && output.note) output.note(clock.text());
+  }
+  return {verdict_of(diags), diags.render()};
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--emit`: one stage of the compilation as text.
+#include "compiler/driver/command.h"
+#include "compiler/ir/placement/print.h"
+#include "compiler/plan/emit_c.h"
+#include "compiler/plan/print_lowerings.h"
+#include "compiler/plan/print_plan.h"
+#include "compiler/request/write_model.h"
+#include "compiler/request/write_onnx.h"
+#include "runtime/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The text of the program that the request asks for. Returns nullopt after an error.
+std::optional<std::string> program_text(const Command& command, const ir::Placement& placement,
+                                        const Program& program) {
+  const ir::Graph& graph = command.compilation.graph();
+  const plan::PlanTargets& targets = command.compilation.targets();
+  if (command.request.dumps_lowering) return plan::print_lowerings(graph, placement, targets, program.built);
+  switch (command.request.emit) {
+    case Emit::Plan:
+      return program.parts.empty() ? plan::print_plan(program.built.plan)
+                                   : plan::print_parts(program.built.plan, program.parts);
+    case Emit::C: return plan::emit_c(graph, placement, targets, program.built, command.diags);
+    case Emit::Llvm: return program.jit->llvm_text();
+    case Emit::Asm: return program.jit->asm_text();
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool Command::print_or_write(std::string_view text) const {
+  if (!request.output.empty()) return write_file(request.output, text, diags);
+  print(text);
+  return true;
+}
+
+bool is_shown_before_search(Emit emit) {
+  return emit == Emit::Graph || emit == Emit::Ir || emit == Emit::Onnx;
+}
+
+void show_model(const Command& command) {
+  const sema::Model& model = command.compilation.model();
+  if (command.request.emit == Emit::Onnx) {
+    write_onnx(model, command.request.output, command.diags);
+  } else {
+    show_placed_model(command, model.placement);
+  }
+}
+
+/// To standard output only `--emit=ir` writes weights beside the text: the other stages are for looking at.
+bool show_placed_model(const Command& command, const ir::Placement& placement) {
+  const ModelFile& file = command.compilation.file();
+  const fs::path output(command.request.output);
+  const bool to_file = !output.empty();
+  if (!to_file && command.request.emit != Emit::Ir) {
+    return command.print_or_write(ir::print(command.compilation.graph(), placement));
+  }
+  ir::Graph graph = command.compilation.graph();
+  const std::string stem = (to_file ? output : file.path).stem().string();
+  const WeightsPlace place{output.parent_path().string(), stem, to_file, file.weights};
+  support::FileGroup files;
+  if (!move_weights_out(graph, file.path.parent_path().string(), place, files, command.diags)) return false;
+  const std::string text = ir::print(graph, placement);
+  if (to_file) return files.add(output.string(), text, command.diags) && files.commit(command.diags);
+  command.print(text);
+  return files.commit(command.diags);
+}
+
+bool is_shown_after_build(const Request& request) {
+  return request.dumps_lowering || request.emit == Emit::Plan || request.emit == Emit::C ||
+         request.emit == Emit::Llvm || request.emit == Emit::Asm;
+}
+
+void show_program(const Command& command, const ir::Placement& placement, const Program& program) {
+  if (auto text = program_text(command, placement, program)) command.print_or_write(*text);
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/stage_commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "compiler/driver/command.h"
+#include "compiler/report/compare/staged_comparison.h"
+#include "compiler/report/json_text.h"
+#include "compiler/report/simulated.h"
+#include "compiler/request/constraints.h"
+#include "compiler/request/select_nodes.h"
+#include "compiler/request/write_model.h"
+#include "include/collage/version.h"
+#include "runtime/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+namespace fs = std::filesystem;
+using support::Code;
+
+/// `a.plan` of stage 2  =>  `a.stage2.plan`. Streams serve all stages.
+std::string name_of_stage(const std::string& name, size_t number) {
+  const bool is_stream = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
+  if (name.empty() || is_stream) return name;
+  const fs::path path(name);
+  return (path.parent_path() / fmt::format("{}.stage{}{}", path.stem().string(), number, path.extension().string()))
+      .string();
+}
+
+bool shows_text(const Request& request) {
+  return request.emit != Emit::All || request.dumps_lowering;
+}
+
+bool needs_placement(const Request& request) {
+  return !is_shown_before_search(request.emit) && request.emit != Emit::Candidates;
+}
+
+/// What begins a comment in the text that is shown.
+std::string_view comment_of(Emit emit) {
+  switch (emit) {
+    case Emit::Llvm: return ";";
+    case Emit::Asm: return "#";
+    default: return "//";
+  }
+}
+
+std::string title_of(const KeptStage& stage) {
+  const std::string& inputs = stage.report.inputs;
+  return fmt::format("{}, for {}", stage.report.where, inputs.empty() ? "all inputs" : inputs);
+}
+
+/// What the command asks of one stage as of a whole model.
+Request request_of(const Request& whole, const KeptStage& stage) {
+  Request one = whole;
+  one.run = {};
+  one.run.is_asked = whole.compare.is_asked && whole.run.is_asked;
+  one.checks = false;  // each run was checked
+  if (!whole.compare.is_asked && !whole.verifies) one.bench = {};
+  one.compare.json.clear();
+  for (std::string* file : {&one.output, &one.placement.save, &one.placement.certificate, &one.placement.json,
+                            &one.bisect, &one.trace.file, &one.report}) {
+    *file = name_of_stage(*file, stage.number);
+  }
+  return one;
+}
+
+/// Whether the questions are about nodes of this stage.
+bool has_nodes_asked(const QuestionRequest& questions, const ir::Graph& graph, const support::Diagnostics& diags) {
+  if (!questions.is_asked()) return true;
+  support::Diagnostics unheard(diags.sources());
+  const bool has_why = !questions.why.empty() && select_nodes(questions.why, graph, "--why", unheard);
+  const bool has_why_not =
+      !questions.why_not.empty() && select_nodes(questions.why_not.front(), graph, "--why-not", unheard);
+  return has_why || has_why_not;
+}
+
+class StageCommands {
+ public:
+  explicit StageCommands(const StagedCommand& command) : command_(command), request_(command.request) {}
+
+  void run(const std::vector<KeptStage>& stages) {
+    bool is_asked_of_any = false;
+    for (const KeptStage& stage : stages) {
+      if (!has_nodes_asked(request_.questions, stage.graph, command_.diags)) continue;
+      is_asked_of_any = true;
+      const bool has_run_time_shapes = stage.report.has_run_time_shapes;
+      Settings settings = settings_of_stage(request_.settings, stage.graph, has_run_time_shapes, command_.diags);
+      const bool is_left_out =
+          needs_placement(request_) && !needs_compiling(stage.graph, has_run_time_shapes, settings);
+      print_title(stage, is_left_out);
+      if (!is_left_out) work_on(stage, std::move(settings));
+      if (command_.diags.has_errors()) break;
+    }
+    if (request_.compare.is_asked) return show_comparisons(stages);
+    if (is_asked_of_any || !request_.questions.is_asked()) return;
+    const bool is_why = !request_.questions.why.empty();
+    command_.diags.error_at(Code::BadOption, is_why ? "--why" : "--why-not", "no stage has such a node: `{}`",
+                            is_why ? request_.questions.why : request_.questions.why_not.front());
+  }
+
+ private:
+  void print(std::string_view text) const {
+    if (command_.output.result) command_.output.result(text);
+  }
+
+  /// Tables of `--compare` have their own titles.
+  void print_title(const KeptStage& stage, bool is_left_out) const {
+    if (request_.compare.is_asked) return;
+    const std::string end = is_left_out ? ": little work, run by the reference kernels" : "";
+    if (!shows_text(request_)) {
+      print(fmt::format("{:<12}{}{}\n", fmt::format("stage {}", stage.number), title_of(stage), end));
+    } else if (request_.output.empty() || is_left_out) {
+      print(fmt::format("{} stage {}: {}{}\n", comment_of(request_.emit), stage.number, title_of(stage), end));
+    }
+  }
+
+  void work_on(const KeptStage& stage, Settings settings) {
+    Request one = request_of(request_, stage);
+    one.settings = std::move(settings);
+    // Each question is for the stages that have its nodes.
+    QuestionRequest only_why{one.questions.why, {}}, only_why_not{"", one.questions.why_not};
+    if (!has_nodes_asked(only_why, stage.graph, command_.diags)) one.questions.why.clear();
+    if (!has_nodes_asked(only_why_not, stage.graph, command_.diags)) one.questions.why_not.clear();
+    const fs::path path = name_of_stage(command_.source.path().string(), stage.number);
+    ModelFile file{path, {stage.graph, {}}, files_of_constants(stage.graph, path.parent_path().string())};
+    auto compilation = Compilation::open(std::move(file), command_.rules, one.settings, command_.diags);
+    if (compilation == nullptr) return;
+    compilation->set_listener(command_.listener);
+    Command command{one, command_.output, command_.sources, command_.diags, command_.clock, *compilation};
+    command.is_stage = true;
+    for (const ir::Tensor& input : stage.inputs) command.inputs.push_back({input});
+    Comparison compared;
+    if (one.compare.is_asked) command.compared = &compared;
+    run_request(command);
+    if (!one.compare.is_asked || compared.rows.empty()) return;
+    simulated_ = simulated_line(compilation->activations(), backends_with(compared));
+    comparisons_.push_back(
+        {stage.number, stage.report.where, stage.report.inputs, stage.report.runs, std::move(compared)});
+  }
+
+  /// The backends of all comparisons so far, and those of one more.
+  const std::vector<std::string>& backends_with(const Comparison& comparison) {
+    for (const std::string& backend : comparison.backends) {
+      if (std::find(backends_.begin(), backends_.end(), backend) == backends_.end()) backends_.push_back(backend);
+    }
+    return backends_;
+  }
+
+  /// After an error those that there are, if any.
+  void show_comparisons(const std::vector<KeptStage>& stages) {
+    if (comparisons_.empty() && command_.diags.has_errors()) return;
+    if (request_.prints_json) {
+      nlohmann::ordered_json json;
+      json["collage"] = COLLAGE_VERSION;
+      json["model"] = {{"name", stages.empty() ? "" : stages.front().graph.name}};
+      json["compare"] = to_json(comparisons_);
+      print(printed(json));
+    } else if (comparisons_.empty()) {
+      print(fmt::format("{:<12}nothing: the reference kernels run every stage\n", "compare"));
+    } else {
+      print(driver::print(comparisons_) + simulated_);
+    }
+    const std::string& file = request_.compare.json;
+    if (!file.empty()) support::write_file(file, printed(to_json(comparisons_)), command_.diags);
+  }
+
+  const StagedCommand& command_;
+  const Request& request_;
+  std::vector<StageComparison> comparisons_;
+  std::vector<std::string> backends_;
+  std::string simulated_;
+};
+
+/// `%a`, `%b` and 3 more
+std::string names_text(const std::set<std::string>& names) {
+  constexpr size_t kMostNamed = 6;
+  std::string text;
+  size_t named = 0;
+  for (const std::string& name : names) {
+    if (named == kMostNamed) return text + fmt::format(" and {} more", names.size() - named);
+    text += fmt::format("{}`%{}`", named++ == 0 ? "" : ", ", name);
+  }
+  return text;
+}
+
+/// Nodes of several stages are never in one partition: a warning where some of them can be together, else an error.
+bool check_together(const std::string& text, const std::vector<KeptStage>& stages, support::Diagnostics& diags) {
+  const std::string option = "--together " + text;
+  std::set<std::string> all;
+  std::map<std::set<std::string>, size_t> number_of;  // a body may have been made a stage for several inputs
+  for (const KeptStage& stage : stages) {
+    const std::set<std::string> names = together_in_part(text, stage.graph, diags);
+    if (names.empty()) continue;
+    all.insert(names.begin(), names.end());
+    number_of.try_emplace(names, stage.number);
+  }
+  if (all.empty()) return diags.error_at(Code::BadOption, option, "no stage has such nodes");
+  if (all.size() == 1)
+    return diags.error_at(Code::BadOption, option, "names one node, `%{}`: together with what?", *all.begin());
+  if (number_of.count(all) != 0) return true;
+  std::map<size_t, const std::set<std::string>*> by_number;
+  bool is_met = false;
+  for (const auto& [names, number] : number_of) {
+    by_number[number] = &names;
+    is_met = is_met || names.size() > 1;
+  }
+  auto report = is_met ? diags.warning_at(Code::BadOption, option,
+                                          "these nodes lie in several stages: only those of one stage are together")
+                       : diags.error_at(Code::BadOption, option, "these nodes lie in stages of their own");
+  for (const auto& [number, names] : by_number)
+    report.note("stage {} has {}{}", number, names_text(*names), is_met && names->size() == 1 ? ", left out" : "");
+  return is_met;
+}
+
+}  // namespace
+
+bool asks_about_stages(const Request& request) {
+  const PlacementRequest& placement = request.placement;
+  const bool asks_for_files = !placement.save.empty() || !placement.json.empty() || !placement.certificate.empty() ||
+                              !request.report.empty() || !request.bisect.empty();
+  return request.emit != Emit::All || request.dumps_lowering || request.compare.is_asked ||
+         request.questions.is_asked() || request.verifies || request.profile > 0 || request.trace.is_asked() ||
+         !request.passes.print_after.empty() || asks_for_files;
+}
+
+bool check_constraints(const Settings& settings, const std::vector<KeptStage>& stages, support::Diagnostics& diags) {
+  const auto check = [&](const std::string& option, const std::vector<std::string>& texts) -> bool {
+    for (const std::string& text : texts) {
+      const bool is_met = std::any_of(stages.begin(), stages.end(), [&](const KeptStage& stage) {
+        return !constraint_in_part(text, false, stage.graph, diags).empty();
+      });
+      if (is_met) continue;
+      return diags.error_at(Code::BadOption, option + " " + text, "no stage has such nodes");
+    }
+    return true;
+  };
+  return check("--place", settings.place) && check("--forbid", settings.forbid) &&
+         std::all_of(settings.together.begin(), settings.together.end(),
+                     [&](const std::string& text) { return check_together(text, stages, diags); });
+}
+
+void work_on_stages(const StagedCommand& command, const std::vector<KeptStage>& stages) {
+  StageCommands(command).run(stages);
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--compare`: every strategy on one problem: what it predicts, what it chose, and with `--run` or `--bench N` what it
+// takes and whether the results agree.
+//
+//     compare     strategy      predicted    ratio   partitions  conversions      host       npu    measured    ratio
+//                 optimal        24.89 us     1.00            6            0   100.0 %     0.0 %     112 us      1.00
+//                 greedy         41.96 us     1.69            2            2    …
+//
+// Runs take turns, A B C A B C, so that a machine that slows down slows all of them down. Equal placements are measured
+// once.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/plan/targets.h"
+#include "compiler/search/find_placement.h"
+#include "runtime/runner/bind_inputs.h"
+
+namespace collage::driver {
+
+struct Measured {
+  double median = 0;      ///< seconds
+  double least = 0;       ///< seconds
+  double difference = 0;  ///< from the reference kernels: max |diff| / max |y|, the worst output
+};
+
+struct CompareRow {
+  std::string strategy;
+  std::optional<FoundPlacement> plan;
+  std::string failure;                 ///< why there is no plan, or why it does not run
+  std::map<std::string, double> macs;  ///< backend -> share of all, 0 … 1
+  std::optional<Measured> measured;
+};
+
+struct Comparison {
+  std::string model;
+  const place::Objective* objective = place::default_objective();  ///< of `predicted`
+  std::vector<std::string> backends;  ///< those that some placement uses, in the order of the problem
+  std::vector<CompareRow> rows;       ///< `optimal` first
+  int runs = 0;                       ///< of each measured row
+  double disagreement = 0;            ///< largest difference between the outputs of two strategies, as above
+};
+
+/// Searches with every strategy: optimal, greedy, eager, merge, tvm, each backend alone with the host, the host alone,
+/// and `strategy` if it is none of these.
+std::optional<Comparison> compare_strategies(const SearchInput& input, const place::Strategy& strategy,
+                                             support::Diagnostics& diags);
+
+/// One more row, of a plan that was found otherwise.
+void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement plan, Comparison& comparison);
+
+/// Builds and runs every row that has a plan, `runs` times each (0: the usual number). False after an error; results
+/// that differ from the reference are one.
+bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
+             const std::vector<runner::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
+
+std::string print(const Comparison& comparison);
+/// The document of `--compare-json`.
+nlohmann::ordered_json to_json(const Comparison& comparison);
+
+}  // namespace collage::driver

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/report/explain/alternative.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/report/conversion_kind.h"
+#include "runtime/support/check.h"
+#include "runtime/support/size_text.h"
+
+namespace collage::driver {
+namespace {
+
+using ir::NodeId;
+using place::BuiltProblem;
+
+bool holds(const place::Candidate& candidate, NodeId node) {
+  return std::binary_search(candidate.nodes.begin(), candidate.nodes.end(), node);
+}
+
+/// Removes candidates that run one of the nodes elsewhere.
+void keep_on(const std::vector<NodeId>& nodes, const std::string& backend, BuiltProblem* built) {
+  built->keep_if([&](place::CandidateId c) {
+    const place::Candidate& candidate = built->problem.candidates[c];
+    if (built->problem.owners[candidate.owner].backend == backend) return true;
+    return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return holds(candidate, node); });
+  });
+}
+
+/// What the partitions of each backend cost, the copies, the reorders and the casts.
+std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
+  std::map<std::string, Duration> costs;
+  for (const ir::Partition& partition : placement.partitions) costs[partition.backend] += partition.cost;
+  for (const ir::Conversion& conversion : placement.conversions) {
+    const ConversionKind kind = kind_of(conversion);
+    costs[kind == ConversionKind::Copy   ? "copies"
+          : kind == ConversionKind::Cast ? "casts"
+                                         : "reorders"] += conversion.cost;
+  }
+  return costs;
+}
+
+}  // namespace
+
+Alternative plan_with(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes,
+                      const std::string& backend) {
+  LiftedSearch search = without_limits(explained.input, {});
+  keep_on(nodes, backend, search.built.get());
+  Alternative alternative;
+  alternative.plan = find_placement(search.input, explained.strategy, &alternative.why_none);
+  alternative.built = std::move(search.built);
+  return alternative;
+}
+
+std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, const std::vector<Limit>& limits,
+                                           const std::vector<NodeId>& nodes, const std::string& backend) {
+  LiftedSearch search = without_limits(explained.input, limits);
+  keep_on(nodes, backend, search.built.get());
+  std::string why;
+  return find_placement(search.input, explained.strategy, &why);
+}
+
+std::string over_memory(const Alternative& alternative) {
+  if (alternative.plan->exceeded.empty()) return "";
+  const plan::DeviceMemory& memory = alternative.plan->exceeded.front();
+  return fmt::format("{} has {}, needs {}", memory.instance, support::size_text(memory.capacity),
+                     support::size_text(memory.bytes));
+}
+
+std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other) {
+  auto size = []<typename T>(T change) { return change < T() ? T() - change : change; };
+  const Cost total = other.predicted - plan.predicted;
+  std::string text = "the same";
+  if (total != Cost()) text = human(size(total)) + (total < Cost() ? " less" : " more");
+  std::map<std::string, Duration> changes = cost_by_kind(other.placement);
+  for (const auto& [kind, cost] : cost_by_kind(plan.placement)) changes[kind] -= cost;
+  std::vector<std::pair<std::string, Duration>> sorted(changes.begin(), changes.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const auto& a, const auto& b) { return size(a.second) > size(b.second); });
+  std::string_view separator = ": ";
+  for (const auto& [kind, change] : sorted) {
+    if (change == Duration() || size(change).seconds() < 0.01 * size(sorted[0].second).seconds()) break;
+    text += fmt::format("{}{}{} {}", separator, change < Duration() ? "-" : "+", human(size(change)), kind);
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string why_not_best(const ExplainedPlacement& explained) {
+  const FoundPlacement& plan = explained.plan;
+  if (!place::is_exact(explained.strategy)) {
+    return fmt::format("`{}` does not look for the best placement", place::to_string(explained.strategy));
+  }
+  const std::string text = "the placement is not proven to be the best";
+  const std::optional<double> part = gap(plan.predicted, plan.bound);
+  return part ? fmt::format("{}: it may cost {} too much", text, place::percent_text(*part)) : text;
+}
+
+bool has_candidate(const place::Problem& problem, NodeId node, const std::string& backend) {
+  return std::any_of(problem.candidates.begin(), problem.candidates.end(), [&](const place::Candidate& candidate) {
+    return problem.owners[candidate.owner].backend == backend && holds(candidate, node);
+  });
+}
+
+place::CandidateId candidate_of(const place::Problem& problem, const std::vector<place::CandidateId>& chosen,
+                                NodeId node) {
+  auto it = std::find_if(chosen.begin(), chosen.end(),
+                         [&](place::CandidateId c) { return holds(problem.candidates[c], node); });
+  COLLAGE_CHECK(it != chosen.end(), "no chosen candidate holds node {}", node.index);
+  return *it;
+}
+
+}  // namespace collage::driver

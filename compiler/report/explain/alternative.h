@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a compilation would have cost with some nodes elsewhere: the search again, with the candidates that `--place`
+// would leave. So the figure is the one that `--place NODES=BACKEND` gives, copies and all that moves along included.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/search/find_placement.h"
+#include "compiler/search/lift_limits.h"
+
+namespace collage::driver {
+
+/// A finished search, to be explained.
+struct ExplainedPlacement {
+  const SearchInput& input;
+  const place::Strategy& strategy;
+  const place::ActiveBackends& active;  ///< as `input.built` was made from
+  const FoundPlacement& plan;
+  const support::SourceManager& sources;
+  bool measures = false;  ///< costs that rules call `measured` were
+};
+
+struct Alternative {
+  std::shared_ptr<const place::BuiltProblem> built;  ///< `plan.chosen` are candidates of it
+  std::optional<FoundPlacement> plan;
+  std::string why_none;
+};
+
+/// The strategy's plan in which all of these nodes run on the backend.
+Alternative plan_with(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes,
+                      const std::string& backend);
+
+/// The plan without these limits, and with `nodes` on `backend` if there are any.
+std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, const std::vector<Limit>& limits,
+                                           const std::vector<ir::NodeId>& nodes, const std::string& backend);
+
+/// Which device's memory a plan does not fit, by `npu[0] has 64 MiB, needs 70.5 MiB`; empty if it fits all.
+std::string over_memory(const Alternative& alternative);
+
+/// `1.3 ms more: +0.9 ms copies, +0.4 ms npu`, of the other plan against the one that was found. The greatest changes
+/// first, without those that are below a hundredth of it.
+std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other);
+
+/// Why an alternative can be cheaper than the plan that was found.
+std::string why_not_best(const ExplainedPlacement& explained);
+
+/// Some candidate of the backend holds the node.
+bool has_candidate(const place::Problem& problem, ir::NodeId node, const std::string& backend);
+
+/// The chosen candidate that holds the node.
+place::CandidateId candidate_of(const place::Problem& problem, const std::vector<place::CandidateId>& chosen,
+                                ir::NodeId node);
+
+}  // namespace collage::driver

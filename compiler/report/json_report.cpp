@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/report/json_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "compiler/report/figures.h"
+#include "compiler/report/json_text.h"
+#include "include/collage/version.h"
+
+namespace collage::driver {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json search_object(const Report& report) {
+  if (!report.searched) return {{"outcome", "none"}};
+  const std::string outcome = report.optimal ? "optimal" : report.is_stopped ? "interrupted" : "best found";
+  return {
+      {"outcome", outcome}, {"known", report.is_known}, {"seconds", report.search_seconds}, {"states", report.states}};
+}
+
+ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  std::map<std::string, BackendFigures> all = figures_by_backend(graph, placement);
+  ordered_json rows = ordered_json::array();
+  for (const BackendRow& row : report.backends) {
+    const BackendFigures& figures = all[row.backend];
+    ordered_json one = {{"backend", row.backend}, {"rules", row.rules},
+                        {"ops", figures.ops},     {"partitions", figures.partitions},
+                        {"macs", figures.macs},   {"predicted_s", figures.cost.seconds()},
+                        {"refused", row.refused}};
+    if (!row.absent.empty()) one["absent"] = row.absent;
+    if (row.is_simulated) one["simulated"] = true;
+    rows.push_back(std::move(one));
+  }
+  return rows;
+}
+
+/// The lines of an answer: a head without indentation, then rows of a label and a text; a row without a label belongs to the
+/// label above it.
+ordered_json answer_list(const std::string& text) {
+  ordered_json answers = ordered_json::array();
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const size_t indent = line.find_first_not_of(' ');
+    if (indent == std::string::npos) continue;
+    if (indent == 0) {
+      answers.push_back({{"answer", line}, {"rows", ordered_json::array()}});
+      continue;
+    }
+    const size_t gap = indent > 2 ? std::string::npos : line.find("  ", indent);
+    const std::string label = gap == std::string::npos ? "" : line.substr(indent, gap - indent);
+    const size_t begin = gap == std::string::npos ? indent : line.find_first_not_of(' ', gap);
+    answers.back()["rows"].push_back({{"label", label}, {"text", line.substr(begin)}});
+  }
+  return answers;
+}
+
+void add_text(ordered_json& json, const char* name, const std::string& text) {
+  if (!text.empty()) json[name] = text;
+}
+
+}  // namespace
+
+ordered_json model_object(const ir::Graph& graph) {
+  const ModelFigures model = figures_of(graph);
+  ordered_json json;
+  json["collage"] = COLLAGE_VERSION;
+  json["model"] = {{"name", graph.name}, {"ops", model.ops}, {"parameters", model.parameters}, {"flops", model.flops}};
+  return json;
+}
+
+ordered_json summary_object(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  ordered_json json = model_object(graph);
+  json["search"] = search_object(report);
+  json["backends"] = backend_rows(graph, placement, report);
+  const ConversionFigures conversions = conversion_figures(graph, placement);
+  json["conversions"] = {{"reorders", conversions.reorders},
+                         {"copies", conversions.copies},
+                         {"casts", conversions.casts},
+                         {"bytes", conversions.bytes},
+                         {"predicted_s", conversions.cost.seconds()}};
+  for (const auto& [strategy, value] : report.baselines) {
+    json["baselines"].push_back({{"strategy", strategy}, {"predicted", value.value()}});
+  }
+  for (const auto& [limit, gain] : report.limits) {
+    json["limits"].push_back({{"limit", limit}, {"gain", gain.value()}});
+  }
+  add_text(json, "rewrites", report.rewrites);
+  add_text(json, "costs", report.costs);
+  add_text(json, "considered", report.considered);
+  add_text(json, "evolved", report.evolved);
+  add_text(json, "rivals", report.rivals);
+  add_text(json, "certificate", report.certified);
+  if (report.quantized) json["quantised"] = to_json(*report.quantized);
+  add_text(json, "wrote", report.wrote);
+  if (report.code.kernels > 0) {
+    json["code"] = {{"kernels", report.code.kernels},
+                    {"compiled", report.code.compiled},
+                    {"from_cache", report.code.from_cache},
+                    {"bytes", report.code.code_bytes}};
+  }
+  if (report.truncated > 0) json["growth_capped"] = report.truncated;
+  for (const plan::Uncompiled& node : report.uncompiled) {
+    ordered_json& count = json["uncompiled"][node.op];
+    count = count.is_null() ? 1 : count.get<size_t>() + 1;
+    ordered_json& reasons = json["uncompiled_why"][node.op];
+    if (std::find(reasons.begin(), reasons.end(), node.reason) == reasons.end()) reasons.push_back(node.reason);
+  }
+  json["placement"] = placement_object(graph, placement, report);
+  return json;
+}
+
+std::string summary_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  return printed(summary_object(graph, placement, report));
+}
+
+std::string answers_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report,
+                         const std::string& why, const std::string& why_not) {
+  ordered_json json = model_object(graph);
+  if (!why.empty()) json["why"] = answer_list(why);
+  if (!why_not.empty()) json["why_not"] = answer_list(why_not);
+  json["placement"] = placement_object(graph, placement, report);
+  return printed(json);
+}
+
+ordered_json comparison_object(const ir::Graph& graph, const ordered_json& comparison) {
+  ordered_json json = model_object(graph);
+  json["compare"] = comparison;
+  return json;
+}
+
+std::string comparison_json(const ir::Graph& graph, const ordered_json& comparison) {
+  return printed(comparison_object(graph, comparison));
+}
+
+}  // namespace collage::driver

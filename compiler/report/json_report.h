@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--json`: one document on standard output instead of the lines for people. Times are seconds, sizes bytes; a field
+// whose fact does not exist is left out. Further fields may come; those below stay.
+//
+// Always:
+//     collage          version of the compiler
+//     model            {name, ops, parameters, flops}
+// Of a compilation, `--why` and `--why-not`:
+//     placement        as `--placement-json` writes it: strategy, cost, objective, partitions, conversions, refusals, …
+// Of a compilation, which prints a summary otherwise:
+//     search           {outcome: optimal | best found | interrupted | none, seconds, states}
+//     backends         [{backend, rules, absent, ops, partitions, macs, predicted_s, refused: [text]}]; one row of the
+//                      summary each, `refused` with every reason, the top one first
+//     conversions      {reorders, copies, casts, bytes, predicted_s}
+//     baselines        [{strategy, predicted}], in the unit of the objective
+//     limits           [{limit, gain}]: without it the plan would cost at least so much less, in the unit of the objective
+//     rewrites, costs, considered, evolved, rivals, wrote   texts of these lines of the summary
+//     growth_capped    seeds whose growth a limit ended
+//     uncompiled       {operator: nodes on reference kernels}
+//     uncompiled_why   {operator: [text]}; the reasons, each once
+// Of `--why` and `--why-not`:
+//     why, why_not     [{answer, rows: [{label, text}]}]; `answer` is the first line, `rows` the indented ones. A label
+//                      holds until the next one
+// Of `--compare`:
+//     compare          {model, objective, runs, strategies: [{strategy, predicted_s or predicted_j, ratio, optimal,
+//                      bound_s or bound_j, partitions, conversions, mac_share, search_s, states, measured: {median_s,
+//                      least_s, ratio, difference}}], disagreement}; `failure` in place of the figures where a strategy
+//                      finds no placement
+// Of `--compare` of a model that runs in stages, in place of that, and `model` has a name only:
+//     compare          {stages: [{stage, where, inputs, runs, compare: as above}], total: [{strategy, predicted_s or
+//                      predicted_j, ratio, measured_s}]}; `failure` in place of the figures as above
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "compiler/report/report.h"
+
+namespace collage::driver {
+
+std::string summary_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
+
+/// `why` and `why_not`: the answers as lines, empty where the question was not asked.
+std::string answers_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report,
+                         const std::string& why, const std::string& why_not);
+
+/// `comparison`: the document of `--compare-json`.
+std::string comparison_json(const ir::Graph& graph, const nlohmann::ordered_json& comparison);
+
+}  // namespace collage::driver

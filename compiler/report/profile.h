@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--profile`: where the time of a run goes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/exec/executor.h"
+#include "runtime/support/diagnostic.h"
+
+namespace collage::driver {
+
+/// One kernel, copy, conversion or call of a library.
+struct ProfileRow {
+  std::string kind;    ///< `compiled`, `reference`, `convert`, a library, a device
+  std::string what;    ///< the kernel, value or partition
+  double seconds = 0;  ///< the least of its wall times: other work on the machine only ever adds
+  std::string host{};  ///< `host[1]`, where it runs, of a profile over several; empty: there is one
+};
+
+/// A step of the last run of a concurrent plan.
+struct ProfileSlot {
+  runtime::Duration start, finish;
+  std::vector<std::string> held;  ///< queues, links and the host
+  std::string what;
+};
+
+struct Profile {
+  std::string model;
+  int runs = 0;
+  std::vector<ProfileRow> rows;    ///< longest first
+  double seconds = 0;              ///< of all rows
+  runtime::Duration makespan;      ///< of `slots`
+  std::vector<ProfileSlot> slots;  ///< by start; empty: steps follow each other
+};
+
+/// A loaded plan.
+struct ProfiledPlan {
+  const runtime::Plan& plan;
+  runtime::Executor& executor;  ///< that loaded it
+  runtime::Executor& runs;  ///< that makes it run: the same, or of a part for another host than the first, the first's
+};
+
+/// Runs the plan some times on `inputs`. Of a part for one host of several, copies to and from others are left out: they
+/// wait for these. Returns nullopt after an error: a run failed.
+std::optional<Profile> profile_model(const ProfiledPlan& profiled, const std::vector<runtime::Tensor>& inputs,
+                                     support::Diagnostics& diags);
+
+/// As lines: the first `rows` rows, the others summed up, and the first `rows` slots.
+std::string print(const Profile& profile, size_t rows);
+
+/// `{model, runs, seconds, rows: [{kind, what, seconds}]}`, of a concurrent plan also `{makespan_s, timeline: [{start_s,
+/// finish_s, on: [text], what}]}`; rows of a profile over several hosts have `host`.
+std::string to_json(const Profile& profile);
+
+}  // namespace collage::driver

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registered (`-r`) versus active (`-t`): which backends take part, and with which attributes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/target/code_target.h"
+#include "compiler/ir/rules/rule_set.h"
+#include "compiler/place/candidates/candidates.h"
+#include "compiler/plan/targets.h"
+#include "runtime/support/diagnostic.h"
+
+namespace collage::driver {
+
+struct Activation {
+  place::ActiveBackend active;  ///< with the attributes that `-t` sets
+  std::string absent;           ///< why it cannot take part on this machine, or empty
+};
+
+/// Which code of rule files may run: they are data otherwise, and reading them is harmless.
+struct CodePermission {
+  bool plugins = false;        ///< `runtime plugin`
+  bool cost_programs = false;  ///< `cost exec`
+  bool outside = false;        ///< plug-ins by absolute paths, or with `..`
+};
+
+/// Returns all registered backends, or those that `targets` name (`npu`, `npu,lanes=16`), in the order of registration.
+/// Rules whose generator `code` or the processor refuses do not match.
+/// A backend that this build cannot run, or whose code may not run, is absent: a line in the summary, and an error only if
+/// `targets` names it. Plug-ins of the others are loaded.
+std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
+                                                support::Diagnostics& diags, const codegen::CodeTarget& code = {},
+                                                const CodePermission& permission = {});
+
+/// `--allow`: `f16,i8` for all backends, `npu=f16` for one.
+bool allow_rounding(const std::vector<std::string>& options, std::vector<Activation>* activations,
+                    support::Diagnostics& diags);
+
+/// What plans can run on: all registered backends, since a written placement may name one that is not active, with the
+/// attributes of the activations.
+plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations, int threads);
+
+}  // namespace collage::driver

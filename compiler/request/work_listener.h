@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is informed of the work of a compilation.
+#pragma once
+
+#include "runtime/runner/work_listener.h"
+
+namespace collage::driver {
+
+using runner::Progress;
+using runner::Work;
+using runner::WorkListener;
+using runner::WorkScope;
+
+}  // namespace collage::driver

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/search/binding_limits.h"
+
+#include <algorithm>
+
+namespace collage::driver {
+namespace {
+
+/// Limits of rules that are active, then those of memory.
+std::vector<BindingLimit> limits_of(const SearchInput& input) {
+  std::vector<BindingLimit> limits;
+  for (const std::string& backend : place::backend_names(input.built.problem)) {
+    const ir::Backend* rules = input.rules.find(backend);
+    if (rules == nullptr) continue;
+    if (rules->max_partitions) {
+      limits.push_back({{LimitKind::MaxPartitions, backend}, *rules->max_partitions, rules->max_partitions_span, {}});
+    }
+    if (!rules->conflicts.empty()) limits.push_back({{LimitKind::Conflicts, backend}, 0, rules->span, {}});
+  }
+  for (const place::MemoryLimit& memory : input.limits) {
+    limits.push_back({{LimitKind::Memory, memory.instance}, static_cast<int64_t>(memory.bytes), {}, {}});
+  }
+  return limits;
+}
+
+}  // namespace
+
+std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& plan) {
+  // A plan over very many instances is not searched again.
+  if (!plan.solution.is_limited || input.objective->is_concurrent() || input.built.spread) return {};
+  std::vector<BindingLimit> binding;
+  for (BindingLimit& limit : limits_of(input)) {
+    LiftedSearch lifted = without_limits(input, {limit.what});
+    lifted.input.options.is_probe = true;
+    const auto solution = solve(lifted.input, *lifted.built, place::Strategy{});
+    if (!solution || solution->cost >= plan.solution.cost) continue;
+    limit.gain = plan.solution.cost - solution->cost;
+    binding.push_back(std::move(limit));
+  }
+  std::stable_sort(binding.begin(), binding.end(),
+                   [](const BindingLimit& a, const BindingLimit& b) { return a.gain > b.gain; });
+  return binding;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which limits keep a plan from being cheaper, and by how much.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/search/find_placement.h"
+#include "compiler/search/lift_limits.h"
+
+namespace collage::driver {
+
+/// A limit without which there is a cheaper plan.
+struct BindingLimit {
+  Limit what;
+  int64_t amount = 0;    ///< partitions, bytes
+  support::Span span{};  ///< of `max partitions`; of the backend's name for conflicts
+  Cost gain;             ///< at least: what the plan would cost less
+};
+
+/// Each limit lifted alone, with a short search that starts from nothing; most gain first. Empty for a plan that no
+/// limit has touched (`Solution::is_limited`) and for strategies that prove nothing.
+std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& plan);
+
+}  // namespace collage::driver

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a strategy finds no placement, for users.
+#pragma once
+
+#include <string>
+
+#include "compiler/search/find_placement.h"
+
+namespace collage::driver {
+
+/// A node that none of the strategy's backends may run, the limit without which there would be a placement, or one sentence
+/// about the whole. Expects that there is none. Searches again without limits.
+std::string why_no_placement(const SearchInput& input, const place::Strategy& strategy);
+
+}  // namespace collage::driver

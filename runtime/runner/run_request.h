@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be run on which files, as plain data, and how its parts are written on a command line.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/status.h"
+#include "runtime/core/tensor.h"
+
+namespace collage::runner {
+
+inline constexpr double kPictureScale = 1.0 / 255.0;
+inline constexpr double kExpectTolerance = 2e-5;
+
+/// `NAME=FILE`; an empty name stands for the only input or output.
+struct NamedFile {
+  std::string name;
+  std::string file;
+};
+NamedFile parse_named_file(const std::string& text);
+
+/// `0.5`, `1/255`. Returns nullopt for any other text.
+std::optional<double> parse_number(std::string_view text);
+
+/// A kind of tensor files, beside those that the runtime reads.
+struct TensorFormat {
+  std::string extension;  ///< `.pb`
+  runtime::Result<runtime::Tensor> (*read)(const std::string& path);
+  runtime::Status (*write)(const runtime::Tensor& tensor, const std::string& name, const std::string& path);
+};
+using TensorFormats = std::vector<TensorFormat>;
+
+struct RunRequest {
+  bool is_asked = false;
+  std::string asked_by = "--run";  ///< for messages
+  std::vector<NamedFile> inputs{};
+  std::vector<NamedFile> expected{};
+  std::vector<NamedFile> results{};
+  std::string labels{};
+  double scale = kPictureScale;         ///< of pictures
+  double tolerance = kExpectTolerance;  ///< of `expected`, relative to max|y|
+  TensorFormats formats{};
+  std::map<std::string, runtime::Tensor>
+      read{};  ///< files of inputs that have been read, by name: they are not read again
+};
+
+/// Several requests at once (bench_requests.h).
+struct RequestsRequest {
+  int in_flight = 0;        ///< 0: not asked for
+  std::string instances{};  ///< `npu=3,dsp=1`; empty: as many as the plan uses
+
+  bool is_asked() const { return in_flight > 0; }
+};
+
+/// What is to be told of a run, step by step (trace.h).
+struct TraceRequest {
+  std::string file{};   ///< `--trace`; empty: none
+  bool prints = false;  ///< `--timeline`
+
+  bool is_asked() const { return prints || !file.empty(); }
+};
+
+}  // namespace collage::runner

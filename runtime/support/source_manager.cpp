@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/support/source_manager.h"
+
+#include <algorithm>
+
+#include "runtime/io/file_bytes.h"
+#include "runtime/support/text_limit.h"
+
+namespace collage::support {
+namespace {
+
+/// Editors on Windows write it before UTF-8; it is not part of the text.
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+/// Says why `bytes` cannot be text of ours, if that is visible before parsing; nullopt otherwise.
+std::optional<std::string> no_text_problem(std::string_view bytes) {
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) return "it is in UTF-16; save it as UTF-8";
+  size_t zero = bytes.find('\0');
+  if (zero == std::string_view::npos) return std::nullopt;
+  return "it is no text: byte " + std::to_string(zero) + " is zero";
+}
+
+}  // namespace
+
+std::optional<FileId> SourceManager::load(const std::string& path, std::string* why) {
+  return add_text_of(
+      path, [&] { return runtime::open_to_read(path); }, why);
+}
+
+std::optional<FileId> SourceManager::load(const std::string& path, const FileAccess& access, const std::string& folder,
+                                          std::string* why) {
+  return add_text_of(
+      path, [&] { return access.open(path, folder); }, why);
+}
+
+void SourceManager::stand_in(const std::string& path, std::string bytes) {
+  stand_in(path, std::make_shared<const std::string>(std::move(bytes)));
+}
+
+std::optional<std::string_view> SourceManager::stand_in(const std::string& path) const {
+  const auto found = in_memory_.find(path);
+  if (found == in_memory_.end()) return std::nullopt;
+  return *found->second;
+}
+
+runtime::Result<SharedText> SourceManager::bytes_of(const std::string& path, const OpenFile& open) const {
+  if (const auto found = in_memory_.find(path); found != in_memory_.end()) {
+    const SharedText& bytes = found->second;
+    if (bytes->size() <= kMostTextBytes) return bytes;
+    return runtime::Status::error("has " + std::to_string(bytes->size()) + " bytes, more than " +
+                                  std::to_string(kMostTextBytes));
+  }
+  runtime::Result<runtime::Descriptor> file = open();
+  if (!file) return file.status();
+  runtime::Result<std::string> bytes = runtime::read_all(*file, kMostTextBytes);
+  if (!bytes) return bytes.status();
+  return std::make_shared<const std::string>(std::move(*bytes));
+}
+
+std::optional<FileId> SourceManager::add_text_of(const std::string& path, const OpenFile& open, std::string* why) {
+  runtime::Result<SharedText> bytes = bytes_of(path, open);
+  if (!bytes) {
+    *why = bytes.message();
+    return std::nullopt;
+  }
+  const std::string& text = **bytes;
+  if (std::optional<std::string> problem = no_text_problem(text)) {
+    *why = *problem;
+    return std::nullopt;
+  }
+  if (text.starts_with(kByteOrderMark)) return add(path, text.substr(kByteOrderMark.size()));
+  return add(path, std::move(*bytes));
+}
+
+FileId SourceManager::add(std::string name, std::string text) {
+  return add(std::move(name), std::make_shared<const std::string>(std::move(text)));
+}
+
+FileId SourceManager::add(std::string name, SharedText text) {
+  files_.push_back({std::move(name), std::move(text)});
+  return FileId{static_cast<int32_t>(files_.size()) - 1};
+}
+
+std::string_view SourceManager::name(FileId id) const {
+  return file(id).name;
+}
+
+std::string_view SourceManager::text(FileId id) const {
+  return *file(id).text;
+}
+
+const SharedText& SourceManager::shared_text(FileId id) const {
+  return file(id).text;
+}
+
+std::string_view SourceManager::text(const Span& span) const {
+  std::string_view all = text(span.file);
+  size_t begin = std::min<size_t>(span.begin, all.size());
+  size_t end = std::clamp<size_t>(span.end, begin, all.size());
+  return all.substr(begin, end - begin);
+}
+
+LineColumn SourceManager::position(FileId id, uint32_t offset) const {
+  std::string_view before = text(id).substr(0, offset);
+  LineColumn position;
+  position.line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+  size_t newline = before.rfind('\n');
+  position.column =
+      static_cast<int>(newline == std::string_view::npos ? before.size() : before.size() - newline - 1) + 1;
+  return position;
+}
+
+std::string_view SourceManager::line_at(FileId id, uint32_t offset) const {
+  std::string_view all = text(id);
+  size_t at = std::min<size_t>(offset, all.size());
+  size_t begin = at == 0 ? 0 : all.rfind('\n', at - 1) + 1;
+  size_t end = std::min(all.find('\n', at), all.size());
+  std::string_view line = all.substr(begin, end - begin);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace collage::support

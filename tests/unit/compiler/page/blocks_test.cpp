@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/page/blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace collage::driver {
+namespace {
+
+/// Checks that the blocks cover [begin, end) in order, that no level is too long, and that equal blocks are equal.
+void check_level(const std::vector<int>& items, const std::vector<Block>& level, size_t begin, size_t end) {
+  EXPECT_LE(level.size(), kMostInBlock);
+  for (const Block& block : level) {
+    ASSERT_EQ(block.begin, begin);
+    ASSERT_LT(block.begin, block.end);
+    begin = block.end;
+    if (block.children.empty()) {
+      EXPECT_EQ(block.end, block.begin + 1);
+      continue;
+    }
+    check_level(items, block.children, block.begin, block.end);
+    ASSERT_EQ((block.end - block.begin) % block.times, 0u);
+    const size_t period = (block.end - block.begin) / block.times;
+    for (size_t i = block.begin; i + period < block.end && block.times > 1; ++i) EXPECT_EQ(items[i], items[i + period]);
+  }
+  EXPECT_EQ(begin, end);
+}
+
+std::vector<Block> checked_blocks(const std::vector<int>& items) {
+  std::vector<Block> blocks = find_blocks(items);
+  check_level(items, blocks, 0, items.size());
+  return blocks;
+}
+
+TEST(Blocks, OfAShortSequenceAreItsItems) {
+  EXPECT_EQ(checked_blocks({}).size(), 0u);
+  EXPECT_EQ(checked_blocks({1, 2, 1, 2, 1, 2}).size(), 6u);
+}
+
+TEST(Blocks, RepeatsAreOneBlock) {
+  const std::vector<Block> blocks = checked_blocks({9, 1, 2, 3, 1, 2, 3, 1, 2, 3, 8});
+  ASSERT_EQ(blocks.size(), 3u);
+  EXPECT_EQ(blocks[1].begin, 1u);
+  EXPECT_EQ(blocks[1].end, 10u);
+  EXPECT_EQ(blocks[1].times, 3u);
+  ASSERT_EQ(blocks[1].children.size(), 3u);
+  EXPECT_EQ(blocks[1].children[2].begin, 7u);
+  EXPECT_EQ(blocks[1].children[2].times, 1u);
+  EXPECT_EQ(blocks[1].children[2].children.size(), 3u);
+}
+
+TEST(Blocks, OfOneItemHoldTheItems) {
+  const std::vector<Block> blocks = checked_blocks({1, 5, 5, 5, 5, 5, 2, 3, 4});
+  ASSERT_EQ(blocks.size(), 5u);
+  EXPECT_EQ(blocks[1].times, 5u);
+  EXPECT_TRUE(blocks[1].children[0].children.empty());
+}
+
+TEST(Blocks, ALongSequenceWithoutRepeatsIsCutIntoSections) {
+  std::vector<int> items(5000);
+  std::iota(items.begin(), items.end(), 0);
+  const std::vector<Block> blocks = checked_blocks(items);
+  EXPECT_GT(blocks.size(), 1u);
+  EXPECT_EQ(blocks[0].times, 1u);
+}
+
+TEST(Blocks, LayersOfALargeModelAreFound) {
+  std::vector<int> items{-1};
+  for (int layer = 0; layer < 48; ++layer) {
+    for (int i = 0; i < 100; ++i) items.push_back(i % 7 == 0 ? 7 : i);
+  }
+  items.push_back(-2);
+  const std::vector<Block> blocks = checked_blocks(items);
+  ASSERT_EQ(blocks.size(), 3u);
+  EXPECT_EQ(blocks[1].times, 48u);
+  EXPECT_LE(blocks[1].children.size(), kMostInBlock);  // 48 blocks in sections
+}
+
+}  // namespace
+}  // namespace collage::driver
