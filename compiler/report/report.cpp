@@ -14,11 +14,7 @@
 namespace collage::driver {
 namespace {
 
-using runtime::with_prefix;
-
-std::string plural(size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
+using runtime::counted, runtime::with_prefix;
 
 std::string line(std::string_view label, std::string_view text) {
   return fmt::format("{:<12}{}\n", label, text);
@@ -26,7 +22,7 @@ std::string line(std::string_view label, std::string_view text) {
 
 std::string model_line(const ir::Graph& graph) {
   const ModelFigures model = figures_of(graph);
-  return fmt::format("{}: {}, {} parameters, {}FLOP", graph.name, plural(model.ops, "op"),
+  return fmt::format("{}: {}, {} parameters, {}FLOP", graph.name, counted(model.ops, "op"),
                      with_prefix(model.parameters), with_prefix(model.flops) + (model.flops >= 1e4 ? "" : " "));
 }
 
@@ -43,9 +39,9 @@ std::string conversion_line(const ir::Graph& graph, const ir::Placement& placeme
   const ConversionFigures sum = conversion_figures(graph, placement);
   std::string what;
   if (!placement.conversions.empty()) {
-    what = fmt::format("   ({}, {}, {}{}B)", plural(sum.reorders, "reorder"),
+    what = fmt::format("   ({}, {}, {}{}B)", counted(sum.reorders, "reorder"),
                        sum.copies == 1 ? "1 copy" : fmt::format("{} copies", sum.copies),
-                       sum.casts == 0 ? "" : plural(sum.casts, "cast") + ", ",
+                       sum.casts == 0 ? "" : counted(sum.casts, "cast") + ", ",
                        with_prefix(sum.bytes) + (sum.bytes >= 1e4 ? "" : " "));
   }
   return fmt::format("{:<10}{:>17}{:>9}{:>13}{}", "conversions", placement.conversions.size(), "",
@@ -88,7 +84,7 @@ std::string search_line(const Report& report) {
 
 /// `34 kernels, 4 compiled, 30 from cache   128 kB`
 std::string code_line(const codegen::JitStats& code) {
-  std::string text = plural(code.kernels, "kernel") + fmt::format(", {} compiled", code.compiled);
+  std::string text = counted(code.kernels, "kernel") + fmt::format(", {} compiled", code.compiled);
   if (code.from_cache > 0) text += fmt::format(", {} from cache", code.from_cache);
   return text + fmt::format("   {}{}B", with_prefix(static_cast<double>(code.code_bytes)),
                             code.code_bytes >= 10'000 ? "" : " ");
@@ -103,7 +99,7 @@ std::string uncompiled_line(const std::vector<plan::Uncompiled>& uncompiled) {
     list += (list.empty() ? "" : ", ") + what.first + (count > 1 ? fmt::format(" {}x", count) : "") +
             fmt::format(" \"{}\"", what.second);
   }
-  return fmt::format("{} on reference kernels: {}", plural(uncompiled.size(), "op"), list);
+  return fmt::format("{} on reference kernels: {}", counted(uncompiled.size(), "op"), list);
 }
 
 }  // namespace
@@ -114,9 +110,9 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   if (!report.numerics.empty()) text += line("numerics", report.numerics);
   if (!report.rewrites.empty()) text += line("rewrites", report.rewrites);
   std::string truncated =
-      report.truncated > 0 ? fmt::format(", growth capped at {}", plural(report.truncated, "seed")) : "";
+      report.truncated > 0 ? fmt::format(", growth capped at {}", counted(report.truncated, "seed")) : "";
   text += line("candidates", fmt::format("{} ({} distinct) from {}{}", report.candidates, report.distinct,
-                                         plural(report.backends.size(), "backend"), truncated));
+                                         counted(report.backends.size(), "backend"), truncated));
   if (!report.costs.empty()) text += line("costs", report.costs);
   text += line("search", search_line(report));
   if (!report.limits.empty()) {

@@ -33,6 +33,10 @@ std::string with_prefix(double count) {
   return text;
 }
 
+std::string counted(size_t count, std::string_view noun) {
+  return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
+
 double shortest_double(float value) {
   if (!std::isfinite(value)) return value;
   char text[32];

@@ -17,15 +17,12 @@ namespace collage::driver {
 namespace {
 
 using nlohmann::ordered_json;
+using runtime::counted;
 
 constexpr size_t kShownLinks = 4, kShownSteps = 4;
 
 std::string row(std::string_view label, const std::string& text) {
   return fmt::format("{:<12}{}\n", label, text);
-}
-
-std::string plural(size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 double share(Duration part, Duration whole) {
@@ -87,7 +84,7 @@ std::string memory_lines(const Simulation& simulation) {
     for (const MemoryUse* memory : devices) all += memory->bytes();
     text += row("memory", "fullest " + memory_text(fullest));
     text += row(
-        "", fmt::format("mean of {} {}", plural(devices.size(), "device"), support::size_text(all / devices.size())));
+        "", fmt::format("mean of {} {}", counted(devices.size(), "device"), support::size_text(all / devices.size())));
     text += row("", histogram(simulation, devices));
   }
   // Of a single host nothing is known without code.
@@ -104,8 +101,8 @@ std::string time_lines(const Simulation& simulation) {
       row("time", fmt::format("{} to the first result, then one each {}: {:.4g} a second", human(stream.first),
                               human(stream.period), 1 / std::max(stream.period.seconds(), 1e-12)));
   text += row("", fmt::format("{} in flight, {}; devices are idle for {}",
-                              plural(static_cast<size_t>(stream.in_flight), "request"),
-                              plural(static_cast<size_t>(stream.stages), "stage"), percent(stream.bubbles)));
+                              counted(static_cast<size_t>(stream.in_flight), "request"),
+                              counted(static_cast<size_t>(stream.stages), "stage"), percent(stream.bubbles)));
   if (!stream.limited_by.empty()) text += row("", fmt::format("{} has no room for more requests", stream.limited_by));
   return text;
 }
@@ -121,7 +118,7 @@ std::string busy_line(const Simulation& simulation) {
   }
   const double mean = share(all, simulation.base()) / static_cast<double>(devices.size());
   return row("busy", fmt::format("{} {}, mean of {} {}", most->space, percent(share(most->busy, simulation.base())),
-                                 plural(devices.size(), "device"), percent(mean)));
+                                 counted(devices.size(), "device"), percent(mean)));
 }
 
 std::string link_lines(const Simulation& simulation) {
@@ -148,7 +145,7 @@ std::string path_lines(const Simulation& simulation) {
     if (length > Duration()) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name_of(kind), human(length));
   }
   if (parts.empty()) return "";
-  std::string text = row("path", fmt::format("{}: {}", plural(path.steps.size(), "step"), parts));
+  std::string text = row("path", fmt::format("{}: {}", counted(path.steps.size(), "step"), parts));
   std::vector<const PathStep*> longest;
   for (const PathStep& step : path.steps) longest.push_back(&step);
   std::stable_sort(longest.begin(), longest.end(),
@@ -188,11 +185,11 @@ std::string simulation_text(const ir::Graph& graph, const Simulation& simulation
   std::string text =
       row("model", fmt::format("{}: {} ops, {} parameters, {}FLOP", graph.name, model.ops,
                                runtime::with_prefix(model.parameters), runtime::with_prefix(model.flops)));
-  text += row("simulated", fmt::format("on {}, {} in use; nothing was run", plural(simulation.devices, "device"),
+  text += row("simulated", fmt::format("on {}, {} in use; nothing was run", counted(simulation.devices, "device"),
                                        devices_of(simulation).size()));
   text += row("search", search_text(search));
   text +=
-      row("plan", fmt::format("{}, {} {} of {}", plural(simulation.partitions, "partition"), simulation.copies,
+      row("plan", fmt::format("{}, {} {} of {}", counted(simulation.partitions, "partition"), simulation.copies,
                               simulation.copies == 1 ? "copy" : "copies", support::size_text(simulation.copied_bytes)));
   return text + time_lines(simulation) + memory_lines(simulation) + busy_line(simulation) + link_lines(simulation) +
          path_lines(simulation);
