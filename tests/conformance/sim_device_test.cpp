@@ -81,27 +81,32 @@ TEST(SimDevice, InRealTimeQueuesOfOneKindTakeTurnsAndOthersOverlap) {
     ASSERT_TRUE(first->synchronize() && second->synchronize());
   });
   EXPECT_GE(turns, 60.0);
-  // A copy beside a launch: far less than one after the other.
-  const double overlapping = milliseconds([&] {
-    ASSERT_TRUE(first->launch({}, Duration::seconds(0.1)));
-    ASSERT_TRUE(in->copy_in(bytes, *address));
-    ASSERT_TRUE(in->synchronize() && first->synchronize());
-  });
-  EXPECT_GE(overlapping, 100.0);
+  // A copy beside a launch: far less than one after the other, in the best of some tries.
+  double overlapping = 200;
+  for (int i = 0; i < 10 && overlapping >= 200.0 * 0.85; ++i) {
+    overlapping = milliseconds([&] {
+      ASSERT_TRUE(first->launch({}, Duration::seconds(0.1)));
+      ASSERT_TRUE(in->copy_in(bytes, *address));
+      ASSERT_TRUE(in->synchronize() && first->synchronize());
+    });
+    EXPECT_GE(overlapping, 100.0);
+  }
   EXPECT_LT(overlapping, 200.0 * 0.85);
 }
 
-// Each of two queues waits for the other, forty times. The threads that stand for them come late to every command.
+// Each of two queues waits for the other, twenty times. The threads that stand for them come late to every command. A
+// command is long beside the host's own work for it (its memory is unlocked and locked again, which takes 100 us on some
+// machines); a try in which the host is stopped for longer than a command counts for nothing.
 TEST(SimDevice, InRealTimeDelaysOfTheHostDoNotAddUp) {
   DeviceSpec spec = spec_of({{"sim", true}, true}, 0);
-  spec.links[0].latency = Duration::seconds(1e-4);
+  spec.links[0].latency = Duration::seconds(2e-3);
   auto device = make_rig(spec);
   Result<DeviceAddress> address = device->allocate(64);
   ASSERT_TRUE(address);
   const std::vector<std::byte> bytes = pattern(64, 0);
   auto compute = device->open(), in = device->open(QueueKind::CopyIn);
-  constexpr int kSteps = 40, kTries = 50;
-  const auto copy = std::chrono::nanoseconds(100'000 + 64), launch = std::chrono::nanoseconds(100'000);
+  constexpr int kSteps = 20, kTries = 50;
+  const auto copy = std::chrono::nanoseconds(2'000'000 + 64), launch = std::chrono::nanoseconds(2'000'000);
   bool is_exact = false;
   for (int i = 0; i < kTries && !is_exact; ++i) {
     ASSERT_TRUE(compute->launch({}, Duration::seconds(0.02)));  // until all the others are given
@@ -110,7 +115,7 @@ TEST(SimDevice, InRealTimeDelaysOfTheHostDoNotAddUp) {
     for (int step = 0; step < kSteps; ++step) {
       ASSERT_TRUE(in->wait(last) && in->copy_in(bytes, *address));
       last = in->record();
-      ASSERT_TRUE(compute->wait(last) && compute->launch({}, Duration::seconds(1e-4)));
+      ASSERT_TRUE(compute->wait(last) && compute->launch({}, Duration::seconds(2e-3)));
       last = compute->record();
     }
     ASSERT_TRUE(last->wait());
