@@ -11,6 +11,7 @@
 #include "compiler/place/pipeline/spread.h"
 #include "compiler/request/constraints.h"
 #include "compiler/request/memory_caps.h"
+#include "compiler/search/placement_search.h"
 
 namespace collage::driver {
 namespace {
@@ -206,7 +207,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
       SearchInput input = search_input(built, written);
       input.options.is_probe = is_probe;
-      return solve(input, input.built, {});
+      return PlacementSearch(input).solve(input.built);
     };
     options.lazy = &lazy;
   }
@@ -268,7 +269,7 @@ std::optional<FoundPlacement> Compilation::find_placement(const Candidates& cand
   SearchInput input = search_input(candidates);
   input.log = log;
   input.compiles = compiles;
-  std::optional<FoundPlacement> found = driver::find_placement(input, strategy, &why);
+  std::optional<FoundPlacement> found = PlacementSearch(input, strategy).find(&why);
   const std::string option = "--strategy=" + settings_.strategy;
   if (!found) return diags.error_at(Code::NoPlan, option, "no placement was found: {}", why);
   if (!found->solution.given_up.empty()) diags.warning_at(Code::NoPlan, option, "{}", found->solution.given_up);

@@ -22,7 +22,7 @@
 #include "compiler/request/requests.h"
 #include "compiler/request/rule_files.h"
 #include "compiler/search/costs.h"
-#include "compiler/search/find_placement.h"
+#include "compiler/search/found_placement.h"
 #include "runtime/support/file_cache.h"
 
 namespace collage::driver {

@@ -11,6 +11,7 @@
 #include "compiler/report/explain/frequent_refusals.h"
 #include "compiler/report/simulated.h"
 #include "compiler/search/binding_limits.h"
+#include "compiler/search/placement_search.h"
 #include "runtime/support/check.h"
 #include "runtime/support/size_text.h"
 
@@ -134,7 +135,7 @@ void add_limits(const Compilation& compilation, const Candidates& candidates, co
 
 void add_baselines(const Compilation& compilation, const Candidates& candidates, Report& report) {
   if (!report.has_bound || compilation.active().empty()) return;
-  report.baselines = simpler_plans(compilation.search_input(candidates));
+  report.baselines = costs_without_search(compilation.search_input(candidates));
 }
 
 }  // namespace collage::driver

@@ -4,6 +4,7 @@
 
 #include "compiler/driver/command.h"
 #include "compiler/request/placement_file.h"
+#include "compiler/search/placement_search.h"
 
 namespace collage::driver {
 std::optional<ir::Placement> read_written(const Command& command, const std::string& path) {
@@ -33,7 +34,7 @@ std::optional<FoundPlacement> follow_candidate_placement(Command& command, const
   support::Diagnostics quiet(command.sources);
   std::optional<Candidates> followed = command.compilation.find_candidates(command.offered, nullptr, quiet);
   if (followed) {
-    std::optional<FoundPlacement> found = find_placement(command.compilation.search_input(*followed), strategy, why);
+    std::optional<FoundPlacement> found = PlacementSearch(command.compilation.search_input(*followed), strategy).find(why);
     if (found) found->problem = std::make_shared<const place::Problem>(std::move(followed->built.problem));
     return found;
   }

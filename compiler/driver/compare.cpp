@@ -27,7 +27,7 @@ void add_candidate_placement(Command& command, const SearchInput& input, Compari
 bool add_evolved(Command& command, const SearchInput& input, Comparison& comparison) {
   EvolveReport report;
   std::optional<FoundPlacement> evolved =
-      evolve_plan(input, *comparison.rows.front().plan, command.compilation.targets(), command.compilation.settings(),
+      evolve_placement(input, *comparison.rows.front().plan, command.compilation.targets(), command.compilation.settings(),
                   command.inputs, &report, command.diags);
   if (evolved) add_row(input, "evolve", std::move(*evolved), comparison);
   return evolved.has_value();

@@ -5,6 +5,7 @@
 #include "compiler/page/write_report.h"
 #include "compiler/report/json_text.h"
 #include "compiler/report/placement_diff.h"
+#include "compiler/search/placement_search.h"
 
 namespace collage::driver {
 namespace {
@@ -22,7 +23,7 @@ std::optional<Followed> follow(Command& command, const std::string& path) {
       command.compilation.find_candidates(std::move(*written), nullptr, command.diags);
   if (!candidates) return std::nullopt;
   std::string why;
-  std::optional<FoundPlacement> plan = find_placement(command.compilation.search_input(*candidates), {}, &why);
+  std::optional<FoundPlacement> plan = PlacementSearch(command.compilation.search_input(*candidates)).find(&why);
   if (plan) return Followed{{path, std::move(*plan)}, given_places(path, candidates->written)};
   return command.diags.error_at(support::Code::NoPlan, path, "no placement was found: {}", why);
 }

@@ -9,7 +9,7 @@
 #include "compiler/search/candidate_placement.h"
 #include "compiler/search/certificate.h"
 #include "compiler/search/evolve_placement.h"
-#include "compiler/search/rival_plans.h"
+#include "compiler/search/time_rivals.h"
 #include "runtime/support/write_file.h"
 
 namespace collage::driver {
@@ -75,7 +75,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
     considered = consider_candidate_placement(command, strategy, &*found);
   if (evolves) {
     EvolveReport report;
-    found = evolve_plan(input, *found, compilation.targets(), compilation.settings(), command.inputs, &report,
+    found = evolve_placement(input, *found, compilation.targets(), compilation.settings(), command.inputs, &report,
                         command.diags);
     if (!found) return std::nullopt;
     evolved = to_string(report);

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// See strategies.h. Strategies that combine searches of several folders are defined here, the others in their folders.
 #include "compiler/place/strategies.h"
 
 #include <algorithm>
-#include <chrono>
 
-#include "compiler/place/exact/optimal_search.h"
-#include "compiler/place/known/known_solutions.h"
-#include "compiler/place/pipeline/pipeline_start.h"
-#include "compiler/place/problem/subproblem.h"
 #include "runtime/core/text.h"
 
 namespace collage::place {
@@ -19,8 +13,8 @@ using Takes = StrategyRow::Takes;
 using Role = StrategyRow::Role;
 
 constexpr StrategyRow kRows[] = {
-#define STRATEGY(kind, name, takes, role, description) \
-  {Strategy::Kind::kind, #name, Takes::takes, Role::role, description, &solve_##name},
+#define STRATEGY(kind, name, takes, role, simpler, description) \
+  {Strategy::Kind::kind, #name, Takes::takes, Role::role, Simpler::simpler, description, &solve_##name},
 #include "compiler/place/strategies.def"
 #undef STRATEGY
 };
@@ -42,38 +36,14 @@ std::string listed_for_message() {
   return text;
 }
 
-const StrategyRow& row_of(const Strategy& strategy) {
-  return kRows[static_cast<size_t>(strategy.kind)];
-}
-
-/// An exact strategy, unless its answer to the problem is known. The answer to a probe is not kept.
-std::optional<Solution> solve_once(const StrategyRow& row, const StrategyInput& input) {
-  const SearchOptions& options = input.options;
-  KnownSolutions* known = is_repeatable(options) ? options.known : nullptr;
-  if (known != nullptr) {
-    if (std::optional<Solution> solution = known->find(input.problem, options)) return solution;
-  }
-  SearchOptions own = options;
-  if (options.is_probe) own.max_states = std::min(own.max_states, kProbeStates);
-  const auto start = std::chrono::steady_clock::now();
-  std::optional<Solution> solution = row.solve({input.problem, input.backends, own, input.why});
-  if (solution) solution->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (known != nullptr && solution && !options.is_probe && is_repeatable(options)) {
-    known->keep(input.problem, options, *solution);
-  }
-  return solution;
-}
-
-/// Of a solution that is not known to be near the best of the whole problem.
-void drop_proof(Solution& solution) {
-  solution.bound = Cost();
-  solution.optimal = false;
-}
-
 }  // namespace
 
 std::span<const StrategyRow> strategy_rows() {
   return kRows;
+}
+
+const StrategyRow& row_of(const Strategy& strategy) {
+  return kRows[static_cast<size_t>(strategy.kind)];
 }
 
 std::string usage_of(const StrategyRow& row) {
@@ -159,94 +129,19 @@ std::vector<Strategy> compared_strategies(const std::vector<std::string>& backen
   return all;
 }
 
+std::vector<Strategy> simpler_strategies(Simpler upto, const std::vector<std::string>& backends) {
+  std::vector<Strategy> all = compared_strategies(backends);
+  std::erase_if(all, [&](const Strategy& one) {
+    const bool is_one_backend = !one.backends.empty() && one.backends.front() != kHostBackend;
+    const Simpler from = is_one_backend ? Simpler::Each : row_of(one).simpler;
+    return from == Simpler::Never || from > upto;
+  });
+  std::stable_partition(all.begin(), all.end(), [](const Strategy& one) { return !one.backends.empty(); });
+  return all;
+}
+
 bool takes_part(const Strategy& strategy, std::string_view backend) {
   return row_of(strategy).takes != Takes::OneBackend || backend == kHostBackend || backend == strategy.backends.front();
-}
-
-std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
-                              std::string* why) {
-  std::string reason;
-  const StrategyRow& row = row_of(strategy);
-  const StrategyInput input{problem, strategy.backends, options, why != nullptr ? why : &reason};
-  if (is_exact(strategy)) return solve_once(row, input);
-  std::optional<Solution> solution = row.solve(input);
-  if (solution) drop_proof(*solution);
-  return solution;
-}
-
-namespace {
-
-bool is_limited(const Owner& owner) {
-  return owner.max_partitions || owner.memory || !owner.conflicts.empty();
-}
-
-/// False: the rival is no better.
-bool take_if_better(const std::optional<Solution>& rival, Solution& best) {
-  if (!rival || rival->cost >= best.cost) return false;
-  best.chosen = rival->chosen;
-  best.region = rival->region;
-  best.cost = rival->cost;
-  best.optimal = best.cost == best.bound;
-  return true;
-}
-
-/// Where limits kept the search from proving its solution: what simpler searches find, and what it finds without each
-/// of the backends that have limits, may be better. Each of these searches ends once it cannot be.
-void take_better_rival(const StrategyInput& input, Solution& best) {
-  const Problem& problem = input.problem;
-  SearchOptions options = input.options;
-  options.cutoff = best.cost;
-  const auto consider = [&](const std::optional<Solution>& rival) {
-    if (take_if_better(rival, best)) options.cutoff = best.cost;
-  };
-  consider(solve_merge({problem, input.backends, input.options, input.why}));
-  for (const std::string& backend : backend_names(problem)) {
-    if (backend == kHostBackend || options.is_stopped()) continue;
-    const std::vector<std::string> alone = {backend};
-    consider(solve_single({problem, alone, options, input.why}));
-    const bool has_limit = std::any_of(problem.owners.begin(), problem.owners.end(), [&](const Owner& owner) {
-      return owner.backend == backend && is_limited(owner);
-    });
-    if (!has_limit) continue;
-    const auto others = candidates_where(
-        problem, [&](CandidateId c) { return problem.owners[problem.candidates[c].owner].backend != backend; });
-    consider(search_among(problem, others, options));
-  }
-}
-
-}  // namespace
-
-std::optional<Solution> solve_optimal(const StrategyInput& input) {
-  std::optional<std::vector<Solution>> simpler;
-  const auto simpler_solutions = [&] {
-    if (simpler) return *simpler;
-    constexpr double kPartOfTime = 0.05;
-    const std::vector<std::string> host = {std::string(kHostBackend)};
-    const auto quick = [&] { return input.options.with_part_of_time(kPartOfTime); };
-    simpler.emplace();
-    for (std::optional<Solution>& one : std::vector{solve_single({input.problem, host, quick(), input.why}),
-                                                    solve_greedy({input.problem, input.backends, quick(), input.why}),
-                                                    solve_eager({input.problem, input.backends, quick(), input.why}),
-                                                    pipeline_start(input.problem, quick(), PipelineGoal::Latency)}) {
-      if (one) simpler->push_back(std::move(*one));
-    }
-    return *simpler;
-  };
-  std::optional<Solution> solution = search_optimal(input.problem, input.options, simpler_solutions);
-  if (!solution) {
-    solution = solve_greedy(input);
-    if (solution) drop_proof(*solution);
-    return solution;
-  }
-  if (solution->optimal || input.options.is_probe) return solution;
-  for (const Solution& rival : simpler_solutions()) take_if_better(rival, *solution);
-  const bool has_limits = std::any_of(input.problem.owners.begin(), input.problem.owners.end(), is_limited);
-  if (has_limits && !input.options.max_seconds) take_better_rival(input, *solution);
-  return solution;
-}
-
-std::optional<Solution> solve_evolve(const StrategyInput& input) {
-  return solve_optimal(input);
 }
 
 }  // namespace collage::place

@@ -14,7 +14,6 @@
 
 #include "compiler/place/problem/problem.h"
 #include "compiler/place/problem/search_options.h"
-#include "compiler/place/problem/strategy_input.h"
 #include "runtime/support/diagnostic.h"
 
 namespace collage::place {
@@ -31,6 +30,10 @@ struct Strategy {
   friend bool operator==(const Strategy&, const Strategy&) = default;
 };
 
+/// Sets of simpler strategies, each of which holds the one before: what a search starts from, falls back on and is
+/// compared with. `Never`: in none.
+enum class Simpler { Never, Shown, Quick, Each, All };
+
 /// One row of strategies.def, which explains the columns.
 struct StrategyRow {
   enum class Takes { Nothing, OneBackend, Backends };
@@ -39,11 +42,14 @@ struct StrategyRow {
   std::string_view name;
   Takes takes;
   Role role;
+  Simpler simpler;
   std::string_view description;
-  std::optional<Solution> (*solve)(const StrategyInput& input);
+  std::optional<Solution> (*solve)(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
+                                   std::string* why);
 };
 
 std::span<const StrategyRow> strategy_rows();
+const StrategyRow& row_of(const Strategy& strategy);
 
 /// The row that a text such as `priority:npu` starts with; null if there is none.
 const StrategyRow* find_strategy(std::string_view text);
@@ -73,12 +79,19 @@ bool is_measured(const Strategy& strategy);
 /// with each of them, the host last.
 std::vector<Strategy> compared_strategies(const std::vector<std::string>& backends);
 
+/// The strategies of a set over these backends, those of one backend first.
+std::vector<Strategy> simpler_strategies(Simpler upto, const std::vector<std::string>& backends);
+
 /// Whether the strategy may choose candidates of this backend at all: `single` has but one and the host.
 bool takes_part(const Strategy& strategy, std::string_view backend);
 
-/// Returns nullopt if no solution was found; `why` then has the reason where the strategy itself knows it. Only an
-/// exact strategy proves a bound; for the others it is zero.
-std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options = {},
-                              std::string* why = nullptr);
+// `solve_NAME` of each row. Returns nullopt if it finds no solution, with the reason in `why` where it knows it. What a
+// solution claims to be proven may hold among the candidates that the strategy looked at alone: `solve` (solve.h)
+// believes it of the role `Exact` only.
+#define STRATEGY(kind, name, ...)                                                             \
+  std::optional<Solution> solve_##name(const Problem& problem, const Strategy& strategy, \
+                                       const SearchOptions& options, std::string* why);
+#include "compiler/place/strategies.def"
+#undef STRATEGY
 
 }  // namespace collage::place

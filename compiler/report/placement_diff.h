@@ -15,7 +15,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "compiler/search/find_placement.h"
+#include "compiler/search/found_placement.h"
 
 namespace collage::driver {
 

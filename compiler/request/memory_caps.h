@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/place/solve.h"
+#include "compiler/place/problem/memory_limit.h"
 #include "compiler/plan/targets.h"
 #include "runtime/support/diagnostic.h"
 

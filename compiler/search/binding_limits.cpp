@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/search/binding_limits.h"
+#include "compiler/search/placement_search.h"
 
 #include <algorithm>
 
@@ -32,7 +33,7 @@ std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPl
   for (BindingLimit& limit : limits_of(input)) {
     LiftedSearch lifted = without_limits(input, {limit.what});
     lifted.input.options.is_probe = true;
-    const auto solution = solve(lifted.input, *lifted.built, place::Strategy{});
+    const auto solution = PlacementSearch(lifted.input).solve(*lifted.built);
     if (!solution || solution->cost >= plan.solution.cost) continue;
     limit.gain = plan.solution.cost - solution->cost;
     binding.push_back(std::move(limit));

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/search/find_placement.h"
+#include "compiler/search/found_placement.h"
 
 namespace collage::driver {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "compiler/certificate/certificate_file.h"
-#include "compiler/search/find_placement.h"
+#include "compiler/search/found_placement.h"
 
 namespace collage::driver {
 

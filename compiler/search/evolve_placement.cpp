@@ -9,9 +9,11 @@
 #include <map>
 
 #include "compiler/place/baselines/evolve.h"
+#include "compiler/place/strategies.h"
 #include "compiler/plan/check.h"
 #include "compiler/program/plan_runner.h"
 #include "compiler/request/graph_ports.h"
+#include "compiler/search/placement_search.h"
 #include "runtime/runner/time_plan.h"
 
 namespace collage::driver {
@@ -35,9 +37,9 @@ double spread(const std::vector<double>& seconds) {
   return (runner::quantile(seconds, 0.75) - runner::quantile(seconds, 0.25)) / 2;
 }
 
-class PlanEvolution {
+class PlacementEvolution {
  public:
-  PlanEvolution(const SearchInput& input, const FoundPlacement& seed, const plan::PlanTargets& targets,
+  PlacementEvolution(const SearchInput& input, const FoundPlacement& seed, const plan::PlanTargets& targets,
                 std::vector<runtime::Tensor> operands, EvolveReport* report)
       : input_(input),
         seed_(seed),
@@ -51,13 +53,14 @@ class PlanEvolution {
   /// Nothing where no other plan ran.
   std::optional<FoundPlacement> search(int evaluations) {
     std::vector<Genome> first{Genome(genes_.choices().size(), 0)};
-    plans_.emplace(first[0], seed_);
-    for (const Strategy& strategy : others()) {
+    placements_.emplace(first[0], seed_);
+    for (const Strategy& strategy :
+         place::simpler_strategies(place::Simpler::All, place::backend_names(input_.built.problem))) {
       std::string why;
-      std::optional<FoundPlacement> plan = find_placement(input_, strategy, &why);
-      if (!plan) continue;
-      Genome genome = genes_.like(solution_of(*plan));
-      if (plans_.emplace(genome, std::move(*plan)).second) first.push_back(std::move(genome));
+      std::optional<FoundPlacement> found = PlacementSearch(input_, strategy).find(&why);
+      if (!found) continue;
+      Genome genome = genes_.like(solution_of(*found));
+      if (placements_.emplace(genome, std::move(*found)).second) first.push_back(std::move(genome));
     }
     place::EvolveOptions options;
     options.evaluations = evaluations;
@@ -68,7 +71,7 @@ class PlanEvolution {
     latency_ = evolved.fitness;
     // The seed is measured first; it may well be the best.
     if (evolved.best == first[0] || evolved.fitness == std::numeric_limits<double>::infinity()) return std::nullopt;
-    FoundPlacement best = plans_.at(evolved.best);
+    FoundPlacement best = placements_.at(evolved.best);
     best.seconds = seed_.seconds;
     best.states = seed_.states;
     best.bound = seed_.bound;
@@ -81,42 +84,35 @@ class PlanEvolution {
     return static_cast<int>(std::clamp<double>(fitting, kLeastFinalRuns, kMostFinalRuns));
   }
 
-  std::optional<PlanRunner> load(const FoundPlacement& plan, support::Diagnostics& diags) const {
-    return load_runner(input_.graph, plan.placement, targets_, input_.cache, diags);
+  std::optional<PlanRunner> load(const FoundPlacement& found, support::Diagnostics& diags) const {
+    return load_runner(input_.graph, found.placement, targets_, input_.cache, diags);
   }
   const std::vector<runtime::Tensor>& operands() const { return operands_; }
 
  private:
-  static Solution solution_of(const FoundPlacement& plan) {
+  static Solution solution_of(const FoundPlacement& found) {
     Solution solution;
-    solution.chosen = plan.chosen;
+    solution.chosen = found.chosen;
     return solution;
   }
 
-  std::vector<Strategy> others() const {
-    std::vector<Strategy> all = place::compared_strategies(backend_names(input_.built.problem));
-    std::erase_if(all, place::is_exact);
-    std::stable_partition(all.begin(), all.end(), [](const Strategy& one) { return !one.backends.empty(); });
-    return all;
-  }
-
-  const FoundPlacement* plan_of(const Genome& genome) {
-    const auto known = plans_.find(genome);
-    if (known != plans_.end()) return &known->second;
+  const FoundPlacement* placement_of(const Genome& genome) {
+    const auto known = placements_.find(genome);
+    if (known != placements_.end()) return &known->second;
     place::SearchOptions options = input_.options;
     options.max_states = std::min(options.max_states, kMaxStates);
     std::optional<Solution> solution = genes_.plan_of(genome, options);
     if (!solution) return nullptr;
-    return &plans_.emplace(genome, to_found_placement(input_, *solution)).first->second;
+    return &placements_.emplace(genome, to_found_placement(input_, *solution)).first->second;
   }
 
   double fitness(const Genome& genome) {
-    // What a plan lacks, room on a device for instance, is a reason to leave it, and none to complain.
+    // What a placement lacks, room on a device for instance, is a reason to leave it, and none to complain.
     support::SourceManager sources;
     support::Diagnostics quiet(sources);
-    const FoundPlacement* plan = plan_of(genome);
+    const FoundPlacement* found = placement_of(genome);
     std::optional<PlanRunner> runner;
-    if (plan != nullptr) runner = load(*plan, quiet);
+    if (found != nullptr) runner = load(*found, quiet);
     if (!runner || !run_in_turn({&*runner}, operands_, kRunsOfOne)) {
       ++report_->failed;
       return std::numeric_limits<double>::infinity();
@@ -131,17 +127,17 @@ class PlanEvolution {
   EvolveReport* report_;
   place::PlanGenes genes_;
   double latency_ = 0;  ///< of the best, as it was measured first
-  std::map<Genome, FoundPlacement> plans_;
+  std::map<Genome, FoundPlacement> placements_;
 };
 
 }  // namespace
 
-std::optional<FoundPlacement> evolve_plan(const SearchInput& input, const FoundPlacement& seed,
+std::optional<FoundPlacement> evolve_placement(const SearchInput& input, const FoundPlacement& seed,
                                           const plan::PlanTargets& targets, const Settings& settings,
                                           const std::vector<runner::BoundInput>& inputs, EvolveReport* report,
                                           support::Diagnostics& diags) {
   const Clock::time_point start = Clock::now();
-  PlanEvolution evolution(input, seed, targets, runner::inputs_of_run(ports_of(input.graph), inputs, 0), report);
+  PlacementEvolution evolution(input, seed, targets, runner::inputs_of_run(ports_of(input.graph), inputs, 0), report);
   std::optional<FoundPlacement> best = evolution.search(settings.evolve_evaluations);
   std::optional<PlanRunner> seed_runner = evolution.load(seed, diags);
   if (!seed_runner) return std::nullopt;

@@ -10,7 +10,7 @@
 
 #include "compiler/plan/targets.h"
 #include "compiler/request/requests.h"
-#include "compiler/search/find_placement.h"
+#include "compiler/search/found_placement.h"
 #include "runtime/runner/bind_inputs.h"
 
 namespace collage::driver {
@@ -29,7 +29,7 @@ struct EvolveReport {
 
 /// The seed, or a plan that is faster. Other strategies' plans join the first population. Returns nullopt after an
 /// error: the seed does not run.
-std::optional<FoundPlacement> evolve_plan(const SearchInput& input, const FoundPlacement& seed,
+std::optional<FoundPlacement> evolve_placement(const SearchInput& input, const FoundPlacement& seed,
                                           const plan::PlanTargets& targets, const Settings& settings,
                                           const std::vector<runner::BoundInput>& inputs, EvolveReport* report,
                                           support::Diagnostics& diags);

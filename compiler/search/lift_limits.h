@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/search/find_placement.h"
+#include "compiler/search/search_input.h"
 
 namespace collage::driver {
 

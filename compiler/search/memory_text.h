@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/plan/build_plan.h"
-#include "compiler/search/find_placement.h"
+#include "compiler/search/search_input.h"
 
 namespace collage::driver {
 

@@ -9,6 +9,7 @@
 
 #include "compiler/place/build/built_problem.h"
 #include "compiler/search/lift_limits.h"
+#include "compiler/search/placement_search.h"
 
 namespace collage::driver {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 std::optional<place::Solution> solve_without(const SearchInput& input, const place::Strategy& strategy,
                                              LimitKind kind) {
   const LiftedSearch lifted = without_limits(input, {{kind}});
-  return solve(lifted.input, *lifted.built, strategy);
+  return PlacementSearch(lifted.input, strategy).solve(*lifted.built);
 }
 
 /// The limit of backends without which there would be a plan; empty if it is none of them alone.

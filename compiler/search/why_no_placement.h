@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "compiler/search/find_placement.h"
+#include "compiler/place/strategies.h"
+#include "compiler/search/search_input.h"
 
 namespace collage::driver {
 

@@ -12,7 +12,7 @@
 #include "compiler/place/build/build_problem.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
-#include "compiler/search/find_placement.h"
+#include "compiler/search/placement_search.h"
 #include "compiler/sema/model/build_graph.h"
 #include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
@@ -55,7 +55,7 @@ class RandomMemory : public ::testing::Test {
     driver::SearchInput input{model->graph, *built, rules, nothing_written};
     input.targets = &targets;
     std::string why;
-    const auto roomy = driver::find_placement(input, {}, &why);
+    const auto roomy = driver::PlacementSearch(input).find(&why);
     ASSERT_TRUE(roomy) << why;
     // Between nothing and what the best plan takes with enough memory.
     std::mt19937_64 engine(seed);
@@ -67,7 +67,7 @@ class RandomMemory : public ::testing::Test {
     }
     if (input.limits.empty()) return;
     ++limited_;
-    const auto best = driver::find_placement(input, {}, &why);
+    const auto best = driver::PlacementSearch(input).find(&why);
     ASSERT_TRUE(best) << why;
     EXPECT_GE(best->predicted, roomy->predicted);
     EXPECT_LE(best->bound, best->predicted);
@@ -77,7 +77,7 @@ class RandomMemory : public ::testing::Test {
     for (const ir::Backend& backend : rules.backends) others.push_back({Kind::Single, {backend.name}});
     for (const place::Strategy& strategy : others) {
       SCOPED_TRACE(to_string(strategy));
-      const auto other = driver::find_placement(input, strategy, &why);
+      const auto other = driver::PlacementSearch(input, strategy).find(&why);
       ASSERT_TRUE(other) << why;
       expect_plan(*model, other->placement, targets);
       EXPECT_GE(other->predicted, best->predicted) << "seed " << seed;

@@ -12,8 +12,8 @@
 #include "compiler/place/problem/conversion_costs.h"
 #include "compiler/place/problem/memory_limits.h"
 #include "compiler/place/problem/quotient.h"
-#include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
+#include "compiler/place/strategies.h"
 
 namespace collage::place {
 namespace {
@@ -206,28 +206,30 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
 }
 
 /// One turn of all candidates.
-std::optional<Solution> solve_greedy(const StrategyInput& input) {
-  return search_greedy(input.problem, {all_candidates(input.problem)}, input.options);
+std::optional<Solution> solve_greedy(const Problem& problem, const Strategy&, const SearchOptions& options,
+                                     std::string*) {
+  return search_greedy(problem, {all_candidates(problem)}, options);
 }
 
 /// A turn for each of the backends, then one for the host.
-std::optional<Solution> solve_priority(const StrategyInput& input) {
-  const Problem& problem = input.problem;
-  std::vector<std::string> order = input.backends;
+std::optional<Solution> solve_priority(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
+                                       std::string*) {
+  std::vector<std::string> order = strategy.backends;
   order.emplace_back(kHostBackend);
   std::vector<std::vector<CandidateId>> turns;
   for (const std::string& backend : order) {
     turns.push_back(candidates_where(
         problem, [&](CandidateId c) { return problem.owners[problem.candidates[c].owner].backend == backend; }));
   }
-  return search_greedy(problem, turns, input.options);
+  return search_greedy(problem, turns, options);
 }
 
 /// As `priority`, over all backends in the order of registration.
-std::optional<Solution> solve_eager(const StrategyInput& input) {
-  std::vector<std::string> order = backend_names(input.problem);
+std::optional<Solution> solve_eager(const Problem& problem, const Strategy&, const SearchOptions& options,
+                                    std::string* why) {
+  std::vector<std::string> order = backend_names(problem);
   std::erase(order, kHostBackend);
-  return solve_priority({input.problem, order, input.options, input.why});
+  return solve_priority(problem, {Strategy::Kind::Priority, std::move(order)}, options, why);
 }
 
 }  // namespace collage::place

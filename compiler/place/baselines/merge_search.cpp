@@ -7,8 +7,8 @@
 
 #include "compiler/place/baselines/greedy_search.h"
 #include "compiler/place/problem/quotient.h"
-#include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
+#include "compiler/place/strategies.h"
 
 namespace collage::place {
 namespace {
@@ -107,8 +107,7 @@ Table<NodeId, MergedRegionId> merged_regions(const Problem& problem) {
   return RegionMerger(problem, annotate(problem)).run();
 }
 
-std::optional<Solution> solve_merge(const StrategyInput& input) {
-  const Problem& problem = input.problem;
+std::optional<Solution> solve_merge(const Problem& problem, const Strategy&, const SearchOptions& options, std::string*) {
   const Table<NodeId, OwnerId> owners = annotate(problem);
   const Table<NodeId, MergedRegionId> regions = RegionMerger(problem, owners).run();
   const std::vector<CandidateId> inside = candidates_where(problem, [&](CandidateId c) {
@@ -118,7 +117,7 @@ std::optional<Solution> solve_merge(const StrategyInput& input) {
            std::all_of(candidate.nodes.begin(), candidate.nodes.end(),
                        [&](NodeId node) { return regions[node] == regions[first]; });
   });
-  return search_greedy(problem, {inside}, input.options);
+  return search_greedy(problem, {inside}, options);
 }
 
 }  // namespace collage::place

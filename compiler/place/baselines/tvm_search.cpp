@@ -16,8 +16,8 @@
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/node_set.h"
 #include "compiler/place/problem/quotient.h"
-#include "compiler/place/problem/strategy_input.h"
 #include "compiler/place/problem/subproblem.h"
+#include "compiler/place/strategies.h"
 #include "runtime/support/size_text.h"
 
 namespace collage::place {
@@ -244,23 +244,24 @@ class ChainSearch {
 };
 
 /// Why a solution is no plan that fits. Sets its cost and returns nothing where it is one.
-std::optional<std::string> why_no_plan(const StrategyInput& input, Solution* solution) {
-  const Verdict verdict = evaluate(input.problem, *solution);
+std::optional<std::string> why_no_plan(const Problem& problem, const SearchOptions& options, Solution* solution) {
+  const Verdict verdict = evaluate(problem, *solution);
   if (const auto* reason = std::get_if<std::string>(&verdict)) return *reason;
   solution->cost = std::get<Cost>(verdict);
-  if (!input.options.excess) return std::nullopt;
-  const std::map<std::string, int64_t> excess = input.options.excess(*solution);
+  if (!options.excess) return std::nullopt;
+  const std::map<std::string, int64_t> excess = options.excess(*solution);
   if (excess.empty()) return std::nullopt;
   const auto& [instance, bytes] = *excess.begin();
   return fmt::format("it needs {} more than `{}` has", support::size_text(static_cast<size_t>(bytes)), instance);
 }
 
 /// What can be kept of a choice that is no plan for this `reason`: its largest partitions first, and the best plan with these.
-std::optional<Solution> keep_what_fits(const StrategyInput& input, const std::vector<CandidateId>& variants,
-                                       size_t chosen, const std::string& reason) {
-  std::optional<Solution> solution = search_greedy(input.problem, {variants}, input.options);
+std::optional<Solution> keep_what_fits(const Problem& problem, const SearchOptions& options,
+                                       const std::vector<CandidateId>& variants, size_t chosen,
+                                       const std::string& reason, std::string* why) {
+  std::optional<Solution> solution = search_greedy(problem, {variants}, options);
   if (!solution) {
-    *input.why = "TVM's choice is no plan: " + reason;
+    *why = "TVM's choice is no plan: " + reason;
     return std::nullopt;
   }
   const auto kept = std::count_if(solution->chosen.begin(), solution->chosen.end(), [&](CandidateId c) {
@@ -271,7 +272,8 @@ std::optional<Solution> keep_what_fits(const StrategyInput& input, const std::ve
 }
 
 /// The chosen pieces in the formats that make the cheapest plan of them.
-std::optional<Solution> complete(const StrategyInput& input, const Pieces& pieces, const std::vector<PieceId>& chosen) {
+std::optional<Solution> complete(const Problem& problem, const SearchOptions& options, const Pieces& pieces,
+                                 const std::vector<PieceId>& chosen, std::string* why) {
   std::vector<CandidateId> variants;
   Solution plain;
   for (PieceId i : chosen) {
@@ -279,9 +281,9 @@ std::optional<Solution> complete(const StrategyInput& input, const Pieces& piece
     plain.chosen.push_back(pieces[i].variants.front());
   }
   std::sort(variants.begin(), variants.end());
-  if (std::optional<Solution> solution = search_among(input.problem, variants, input.options)) return solution;
-  const std::optional<std::string> reason = why_no_plan(input, &plain);
-  return reason ? keep_what_fits(input, variants, chosen.size(), *reason) : plain;
+  if (std::optional<Solution> solution = search_among(problem, variants, options)) return solution;
+  const std::optional<std::string> reason = why_no_plan(problem, options, &plain);
+  return reason ? keep_what_fits(problem, options, variants, chosen.size(), *reason, why) : plain;
 }
 
 }  // namespace
@@ -297,13 +299,12 @@ std::vector<CandidateId> prune_as_tvm(const Problem& problem) {
   return result;
 }
 
-std::optional<Solution> solve_tvm(const StrategyInput& input) {
-  const Problem& problem = input.problem;
+std::optional<Solution> solve_tvm(const Problem& problem, const Strategy&, const SearchOptions& options, std::string* why) {
   const Pieces pieces = pieces_of(problem);
   ChainSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
-  const std::optional<std::vector<PieceId>> chosen = search.run(input.options, input.why);
+  const std::optional<std::vector<PieceId>> chosen = search.run(options, why);
   if (!chosen) return std::nullopt;
-  std::optional<Solution> solution = complete(input, pieces, *chosen);
+  std::optional<Solution> solution = complete(problem, options, pieces, *chosen, why);
   if (solution) solution->states = search.expanded();
   return solution;
 }

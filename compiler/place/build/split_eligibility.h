@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "compiler/place/build/build_problem.h"
-#include "compiler/place/problem/memory_cap.h"
+#include "compiler/place/problem/memory_limit.h"
 
 namespace collage::place {
 

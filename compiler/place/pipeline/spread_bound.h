@@ -7,7 +7,7 @@
 
 #include "compiler/ir/graph/graph.h"
 #include "compiler/place/formats/format_graph.h"
-#include "compiler/place/problem/memory_cap.h"
+#include "compiler/place/problem/memory_limit.h"
 #include "compiler/place/problem/problem.h"
 
 namespace collage::place {

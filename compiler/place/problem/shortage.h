@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/place/problem/memory_cap.h"
+#include "compiler/place/problem/memory_limit.h"
 #include "compiler/place/problem/problem.h"
 
 namespace collage::place {

@@ -4,6 +4,7 @@
 
 #include "compiler/report/compare/comparison.h"
 #include "compiler/report/figures.h"
+#include "compiler/search/placement_search.h"
 
 namespace collage::driver {
 namespace {
@@ -35,7 +36,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
   for (const Strategy& one : all) {
     CompareRow row;
     row.strategy = one == Strategy{Strategy::Kind::Single, {"host"}} ? "host only" : to_string(one);
-    row.plan = find_placement(input, one, &row.failure);
+    row.plan = PlacementSearch(input, one).find(&row.failure);
     if (row.plan) row.macs = shares_of_macs(input.graph, row.plan->placement);
     for (const auto& [backend, share] : row.macs) used.insert(backend);
     comparison.rows.push_back(std::move(row));

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "compiler/plan/targets.h"
-#include "compiler/search/find_placement.h"
+#include "compiler/search/found_placement.h"
 #include "runtime/runner/bind_inputs.h"
 
 namespace collage::driver {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/report/conversion_kind.h"
+#include "compiler/search/placement_search.h"
 #include "runtime/support/check.h"
 #include "runtime/support/size_text.h"
 
@@ -47,7 +48,7 @@ Alternative plan_with(const ExplainedPlacement& explained, const std::vector<Nod
   LiftedSearch search = without_limits(explained.input, {});
   keep_on(nodes, backend, search.built.get());
   Alternative alternative;
-  alternative.plan = find_placement(search.input, explained.strategy, &alternative.why_none);
+  alternative.plan = PlacementSearch(search.input, explained.strategy).find(&alternative.why_none);
   alternative.built = std::move(search.built);
   return alternative;
 }
@@ -57,7 +58,7 @@ std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, 
   LiftedSearch search = without_limits(explained.input, limits);
   keep_on(nodes, backend, search.built.get());
   std::string why;
-  return find_placement(search.input, explained.strategy, &why);
+  return PlacementSearch(search.input, explained.strategy).find(&why);
 }
 
 std::string over_memory(const Alternative& alternative) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/search/find_placement.h"
+#include "compiler/search/found_placement.h"
 #include "compiler/search/lift_limits.h"
 
 namespace collage::driver {

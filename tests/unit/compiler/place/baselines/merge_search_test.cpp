@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/place/problem/strategy_input.h"
+#include "compiler/place/solve.h"
 #include "tests/unit/compiler/place/problem_sketch.h"
 
 namespace collage::place {
@@ -12,8 +12,7 @@ namespace {
 using Regions = Table<NodeId, MergedRegionId>;
 
 std::optional<Solution> merged(const Problem& problem) {
-  std::string why;
-  return solve_merge({problem, {}, {}, &why});
+  return solve(problem, {Strategy::Kind::Merge, {}});
 }
 
 TEST(Merge, TheFirstBackendThatHasANodeGetsIt) {

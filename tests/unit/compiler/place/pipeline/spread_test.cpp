@@ -10,6 +10,7 @@
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/pipeline/pipeline_start.h"
+#include "compiler/place/build/placement_memory.h"
 #include "compiler/place/solve.h"
 #include "tests/unit/compiler/match/fixture.h"
 
@@ -89,7 +90,8 @@ TEST(Spread, AsManyStagesAsTheWeightsNeed) {
   const place::Verdict verdict = place::evaluate(place::with_memory(built->problem, limits), solution);
   ASSERT_TRUE(std::holds_alternative<Cost>(verdict)) << std::get<std::string>(verdict);
   EXPECT_EQ(std::get<Cost>(verdict), solution.cost);
-  const auto again = place::solve_within_memory(setup.graph, *built, limits, {}, {});
+  std::string why;
+  const auto again = place::spread_solution(*built, &why);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->chosen, solution.chosen);
   const ir::Placement placement = place::to_placement(*built, solution, setup.graph);
@@ -215,7 +217,9 @@ TEST(Spread, NothingWhereAllTogetherAreTooSmall) {
   spread(setup, limits, *place::default_objective(), *built);
   EXPECT_TRUE(built->spread->is_tried);
   EXPECT_FALSE(built->spread->solution);
-  EXPECT_FALSE(place::solve_within_memory(setup.graph, *built, limits, {}, {}));
+  std::string why;
+  EXPECT_FALSE(place::spread_solution(*built, &why));
+  EXPECT_NE(why, "");
 }
 
 TEST(Spread, WithoutItsCandidatesTheSolutionGoes) {
@@ -252,7 +256,7 @@ TEST(PipelineStart, CutsWhatIsTooLargeForEachHost) {
   ASSERT_TRUE(start);
   EXPECT_EQ(start->cost, Cost::time(Duration::picoseconds(3'000'000 + 2 * 2'256'000)));
   EXPECT_FALSE(place::pipeline_start(built->problem, {}, place::PipelineGoal::Latency));
-  const auto best = place::solve_within_memory(setup.graph, *built, limits, {}, {});
+  const auto best = place::solve(limited, {});
   ASSERT_TRUE(best);
   EXPECT_EQ(best->cost, start->cost);
   const auto stream = place::pipeline_start(built->problem, {}, place::PipelineGoal::Stream);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/search/rival_plans.h"
+#include "compiler/search/time_rivals.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "compiler/measure/plan_text.h"
+#include "compiler/place/strategies.h"
 #include "compiler/request/placement_file.h"
+#include "compiler/search/placement_search.h"
 
 namespace collage::driver {
 namespace {
@@ -23,7 +25,7 @@ constexpr size_t kMostRivals = 3;
 
 struct Rival {
   std::string strategy;
-  FoundPlacement plan;
+  FoundPlacement found;
 };
 
 bool is_on_host(const ir::Placement& placement) {
@@ -35,47 +37,39 @@ bool is_unmeasured(const SearchInput& input, CandidateId candidate) {
   return input.built.origin(candidate).unmeasured;
 }
 
-bool has_measured(const SearchInput& input, const FoundPlacement& plan) {
-  return std::any_of(plan.chosen.begin(), plan.chosen.end(),
+bool has_measured(const SearchInput& input, const FoundPlacement& found) {
+  return std::any_of(found.chosen.begin(), found.chosen.end(),
                      [&](CandidateId c) { return input.built.origin(c).measured; });
 }
 
-std::vector<Strategy> rival_strategies(const place::Problem& problem) {
-  using Kind = Strategy::Kind;
-  std::vector<Strategy> all;
-  for (const std::string& backend : place::backend_names(problem)) all.push_back({Kind::Single, {backend}});
-  all.push_back({Kind::Greedy, {}});
-  all.push_back({Kind::Eager, {}});
-  return all;
-}
-
-/// Other plans that are predicted to take little more, the best first.
+/// Other placements that are predicted to take little more, the best first.
 std::vector<Rival> rivals_of(const SearchInput& input, const FoundPlacement& best) {
   std::vector<Rival> rivals;
   std::vector<std::string> known{print_placement(input.graph, best.placement)};
   const double most = best.predicted.value() * (1 + kRivalMargin);
-  for (const Strategy& strategy : rival_strategies(input.built.problem)) {
+  for (const Strategy& strategy :
+       place::simpler_strategies(place::Simpler::Each, place::backend_names(input.built.problem))) {
     std::string why;
-    std::optional<FoundPlacement> plan = find_placement(input, strategy, &why);
-    if (!plan || plan->predicted.value() > most || !is_on_host(plan->placement)) continue;
-    std::string text = print_placement(input.graph, plan->placement);
+    std::optional<FoundPlacement> found = PlacementSearch(input, strategy).find(&why);
+    if (!found || found->predicted.value() > most || !is_on_host(found->placement)) continue;
+    std::string text = print_placement(input.graph, found->placement);
     if (std::find(known.begin(), known.end(), text) != known.end()) continue;
     known.push_back(std::move(text));
-    rivals.push_back({to_string(strategy), std::move(*plan)});
+    rivals.push_back({to_string(strategy), std::move(*found)});
   }
   std::stable_sort(rivals.begin(), rivals.end(),
-                   [](const Rival& a, const Rival& b) { return a.plan.predicted < b.plan.predicted; });
+                   [](const Rival& a, const Rival& b) { return a.found.predicted < b.found.predicted; });
   if (rivals.size() > kMostRivals) rivals.erase(rivals.begin() + kMostRivals, rivals.end());
   return rivals;
 }
 
-/// The plan with the costs that the search did without, and what all plans cost at least as `bound` was that before.
+/// The rival with the costs that the search did without, and what all placements cost at least as `bound` was that before.
 /// Nothing: a part of it cannot be measured.
-std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, const FoundPlacement& plan, Cost bound,
+std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, const FoundPlacement& rival, Cost bound,
                                                   measure::MeasuredCosts& costs) {
   std::vector<CandidateId> unmeasured;
   std::vector<ir::Partition> partitions;
-  for (CandidateId c : plan.chosen) {
+  for (CandidateId c : rival.chosen) {
     if (!is_unmeasured(input, c)) continue;
     unmeasured.push_back(c);
     partitions.push_back(place::candidate_partition(input.graph, input.built, c));
@@ -92,7 +86,7 @@ std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, cons
     cost = measured;
     measured_later.emplace_back(unmeasured[a], measured);
   }
-  FoundPlacement found = to_found_placement(with_problem(input, built), plan.solution);
+  FoundPlacement found = to_found_placement(with_problem(input, built), rival.solution);
   found.solution.cost = found.predicted;
   found.measured_later = std::move(measured_later);
   found.bound = std::min(found.predicted, bound - below);
@@ -107,7 +101,7 @@ FoundPlacement time_rivals(const SearchInput& input, FoundPlacement best, measur
   const std::vector<Rival> rivals = rivals_of(input, best);
   if (rivals.empty()) return best;
   std::vector<std::string> texts{measure::plan_text(input.graph, best.placement)};
-  for (const Rival& rival : rivals) texts.push_back(measure::plan_text(input.graph, rival.plan.placement));
+  for (const Rival& rival : rivals) texts.push_back(measure::plan_text(input.graph, rival.found.placement));
   const std::vector<measure::Measurement> times = costs.time_plans(texts);
   if (times.size() != texts.size() || times[0].failed()) {
     report->text = "not timed: " + (times.empty() ? std::string("no answer") : times[0].failure);
@@ -126,7 +120,7 @@ FoundPlacement time_rivals(const SearchInput& input, FoundPlacement best, measur
   }
   report->text += ", timed in turn";
   if (fastest == 0) return best;
-  std::optional<FoundPlacement> taken = with_measured_costs(input, rivals[fastest - 1].plan, best.bound, costs);
+  std::optional<FoundPlacement> taken = with_measured_costs(input, rivals[fastest - 1].found, best.bound, costs);
   if (!taken) return best;
   report->is_taken = true;
   report->text += fmt::format(": {} is built", rivals[fastest - 1].strategy);

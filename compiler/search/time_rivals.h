@@ -8,7 +8,7 @@
 #include <string>
 
 #include "compiler/measure/measured_costs.h"
-#include "compiler/search/find_placement.h"
+#include "compiler/search/found_placement.h"
 
 namespace collage::driver {
 
