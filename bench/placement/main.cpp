@@ -18,7 +18,7 @@
 #include "compiler/place/exact/bound/prove.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/problem/memory_limits.h"
-#include "compiler/place/strategies.h"
+#include "compiler/place/solve.h"
 #include "compiler/sema/model/build_graph.h"
 
 namespace {

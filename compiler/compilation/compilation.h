@@ -15,6 +15,7 @@
 
 #include "compiler/passes/pass_manager.h"
 #include "compiler/place/known/known_solutions.h"
+#include "compiler/place/strategies.h"
 #include "compiler/plan/targets.h"
 #include "compiler/request/activate.h"
 #include "compiler/request/model_file.h"

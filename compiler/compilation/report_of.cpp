@@ -21,7 +21,8 @@ namespace {
 /// The evaluator shares nothing with the search.
 Duration evaluated_time(const ir::Graph& graph, const ir::Placement& placement) {
   place::Verdict verdict = place::evaluate(graph, placement);
-  COLLAGE_CHECK(std::holds_alternative<Cost>(verdict), "the plan does not hold: {}", std::get<std::string>(verdict));
+  COLLAGE_CHECK(std::holds_alternative<Cost>(verdict), "the placement does not hold: {}",
+                std::get<std::string>(verdict));
   return std::get<Cost>(verdict).time();
 }
 

@@ -34,7 +34,8 @@ std::optional<FoundPlacement> follow_candidate_placement(Command& command, const
   support::Diagnostics quiet(command.sources);
   std::optional<Candidates> followed = command.compilation.find_candidates(command.offered, nullptr, quiet);
   if (followed) {
-    std::optional<FoundPlacement> found = PlacementSearch(command.compilation.search_input(*followed), strategy).find(why);
+    std::optional<FoundPlacement> found =
+        PlacementSearch(command.compilation.search_input(*followed), strategy).find(why);
     if (found) found->problem = std::make_shared<const place::Problem>(std::move(followed->built.problem));
     return found;
   }

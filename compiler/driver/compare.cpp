@@ -27,8 +27,8 @@ void add_candidate_placement(Command& command, const SearchInput& input, Compari
 bool add_evolved(Command& command, const SearchInput& input, Comparison& comparison) {
   EvolveReport report;
   std::optional<FoundPlacement> evolved =
-      evolve_placement(input, *comparison.rows.front().plan, command.compilation.targets(), command.compilation.settings(),
-                  command.inputs, &report, command.diags);
+      evolve_placement(input, *comparison.rows.front().found, command.compilation.targets(),
+                       command.compilation.settings(), command.inputs, &report, command.diags);
   if (evolved) add_row(input, "evolve", std::move(*evolved), comparison);
   return evolved.has_value();
 }
@@ -43,16 +43,16 @@ bool write_page(const Command& command, const Candidates& candidates, const Comp
                     .summary = comparison_object(compilation.graph(), to_json(comparison)),
                     .placements = {},
                     .findings = command.findings};
-  const FoundPlacement& best = *comparison.rows.front().plan;
+  const FoundPlacement& best = *comparison.rows.front().found;
   const Report report = report_of(compilation, candidates, best.placement, &best, command.sources);
   for (const CompareRow& row : comparison.rows) {
-    if (!row.plan) continue;
+    if (!row.found) continue;
     const PlacementRequest& request = command.request.placement;
     const bool is_offered = !request.consider.empty() && row.strategy == request.consider;
     GivenPlaces given =
         is_offered ? given_places(request.consider, command.offered) : given_places(request.follow, candidates.written);
     input.placements.push_back(
-        {row.strategy, *row.plan, report_of_other(compilation, report, row.strategy, *row.plan), std::move(given)});
+        {row.strategy, *row.found, report_of_other(compilation, report, row.strategy, *row.found), std::move(given)});
   }
   return write_report(command.request.report, report_data(input), command.diags);
 }

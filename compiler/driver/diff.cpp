@@ -23,8 +23,8 @@ std::optional<Followed> follow(Command& command, const std::string& path) {
       command.compilation.find_candidates(std::move(*written), nullptr, command.diags);
   if (!candidates) return std::nullopt;
   std::string why;
-  std::optional<FoundPlacement> plan = PlacementSearch(command.compilation.search_input(*candidates)).find(&why);
-  if (plan) return Followed{{path, std::move(*plan)}, given_places(path, candidates->written)};
+  std::optional<FoundPlacement> found = PlacementSearch(command.compilation.search_input(*candidates)).find(&why);
+  if (found) return Followed{{path, std::move(*found)}, given_places(path, candidates->written)};
   return command.diags.error_at(support::Code::NoPlan, path, "no placement was found: {}", why);
 }
 
@@ -35,7 +35,7 @@ bool write_page(Command& command, Followed a, Followed b) {
   const std::optional<Candidates> candidates = compilation.find_candidates({}, nullptr, command.diags);
   if (!candidates) return false;
   const ir::Graph& graph = compilation.graph();
-  const FoundPlacement& first = a.named.plan;
+  const FoundPlacement& first = a.named.found;
   Report report = report_of(compilation, *candidates, first.placement, &first, command.sources);
   ReportInput input{.compilation = compilation,
                     .candidates = *candidates,
@@ -46,9 +46,9 @@ bool write_page(Command& command, Followed a, Followed b) {
                     .difference = placement_diff_object(graph, a.named, b.named)};
   for (Followed* one : {&a, &b}) {
     NamedPlacement& named = one->named;
-    named.plan.chosen.clear();  // candidates of another problem
-    Report of_one = report_of_other(compilation, report, named.name, named.plan);
-    input.placements.push_back({named.name, std::move(named.plan), std::move(of_one), std::move(one->given)});
+    named.found.chosen.clear();  // candidates of another problem
+    Report of_one = report_of_other(compilation, report, named.name, named.found);
+    input.placements.push_back({named.name, std::move(named.found), std::move(of_one), std::move(one->given)});
   }
   return write_report(command.request.report, report_data(input), command.diags);
 }

@@ -41,15 +41,15 @@ std::string consider_candidate_placement(Command& command, const place::Strategy
 
 /// Writes the certificate of the plan that is built; what it proves beyond the search, the plan has as well. Returns
 /// nullopt after an error.
-std::optional<std::string> certify(const Command& command, const SearchInput& input, FoundPlacement& plan) {
+std::optional<std::string> certify(const Command& command, const SearchInput& input, FoundPlacement& found) {
   const std::string& path = command.request.placement.certificate;
   if (path.empty()) return "";
-  certificate::CertificateFile file = certificate_of(input, plan);
+  certificate::CertificateFile file = certificate_of(input, found);
   file.about = about(command, command.compilation.costs() != nullptr);
   file.about.problem = certificate::problem_hash(file);
   if (!support::write_file(path, certificate::to_json(file), command.diags)) return std::nullopt;
-  plan.bound = file.solution.bound;
-  plan.optimal = file.solution.optimal;
+  found.bound = file.solution.bound;
+  found.optimal = file.solution.optimal;
   return fmt::format("{}: {}", path, to_string(file));
 }
 
@@ -76,7 +76,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   if (evolves) {
     EvolveReport report;
     found = evolve_placement(input, *found, compilation.targets(), compilation.settings(), command.inputs, &report,
-                        command.diags);
+                             command.diags);
     if (!found) return std::nullopt;
     evolved = to_string(report);
   }

@@ -148,8 +148,8 @@ ordered_json rules_data(const ExplainedPlacement& explained, const ir::Partition
 /// By node: the chosen candidate that holds it, or none. Candidates of other problems than the input's are left out.
 std::vector<place::CandidateId> candidates_by_node(const ExplainedPlacement& explained) {
   std::vector<place::CandidateId> all(explained.input.graph.node_count());
-  if (explained.plan.problem != nullptr || explained.input.priced != nullptr) return all;
-  for (place::CandidateId c : explained.plan.chosen) {
+  if (explained.found.problem != nullptr || explained.input.priced != nullptr) return all;
+  for (place::CandidateId c : explained.found.chosen) {
     for (NodeId node : explained.input.built.problem.candidates[c].nodes) all[node.slot()] = c;
   }
   return all;
@@ -158,8 +158,8 @@ std::vector<place::CandidateId> candidates_by_node(const ExplainedPlacement& exp
 ordered_json parts_data(const ExplainedPlacement& explained, const ir::Partition& partition,
                         const std::vector<place::CandidateId>& by_node) {
   ordered_json parts = ordered_json::array();
-  const std::map<place::CandidateId, Cost> measured(explained.plan.measured_later.begin(),
-                                                    explained.plan.measured_later.end());
+  const std::map<place::CandidateId, Cost> measured(explained.found.measured_later.begin(),
+                                                    explained.found.measured_later.end());
   std::set<place::CandidateId> listed;
   for (NodeId node : partition.nodes) {
     const place::CandidateId id = by_node[node.slot()];
@@ -196,7 +196,7 @@ ordered_json rule_data(const ir::Rule& rule, const support::SourceManager& sourc
 
 ordered_json placement_data(const ExplainedPlacement& explained) {
   const ir::Graph& graph = explained.input.graph;
-  const ir::Placement& placement = explained.plan.placement;
+  const ir::Placement& placement = explained.found.placement;
   const std::vector<place::CandidateId> by_node = candidates_by_node(explained);
   ordered_json json = {{"partitions", ordered_json::array()}, {"blocks", partition_blocks(graph, placement)}};
   for (const ir::Partition& partition : placement.partitions) {

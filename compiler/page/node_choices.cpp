@@ -81,16 +81,16 @@ std::vector<CandidateId> smallest_candidates(const ExplainedPlacement& explained
 /// Costs that were not measured would make what these searches find too cheap.
 bool can_search_for_all(const ExplainedPlacement& explained, size_t backends) {
   constexpr uint64_t kStates = 200'000, kStatesOfAny = 100;
-  const FoundPlacement& plan = explained.plan;
-  if (plan.chosen.empty() || plan.problem != nullptr || explained.input.built.lazy.not_needed > 0) return false;
+  const FoundPlacement& found = explained.found;
+  if (found.chosen.empty() || found.problem != nullptr || explained.input.built.lazy.not_needed > 0) return false;
   if (!place::is_exact(explained.strategy) || !explained.input.objective->sums_times()) return false;
   const uint64_t searches = explained.input.graph.node_count() * backends;
-  return plan.states < kStates && searches * (plan.states + kStatesOfAny) < kStates;
+  return found.states < kStates && searches * (found.states + kStatesOfAny) < kStates;
 }
 
 ordered_json instead_data(const ExplainedPlacement& explained, const std::vector<std::string>& backends) {
   const ir::Graph& graph = explained.input.graph;
-  const ir::Placement& placement = explained.plan.placement;
+  const ir::Placement& placement = explained.found.placement;
   const std::vector<int> partitions = ir::partition_of_nodes(graph, placement);
   ordered_json nodes = ordered_json::array();
   for (NodeId node : graph.node_ids()) {
@@ -119,8 +119,8 @@ ordered_json node_choices(const ExplainedPlacement& explained) {
   for (size_t i = 0; i < explained.input.graph.node_count(); ++i) nodes.push_back(ordered_json::array());
   TextTable reasons;
   RuleTable rules(explained);
-  const std::map<CandidateId, Cost> measured(explained.plan.measured_later.begin(),
-                                             explained.plan.measured_later.end());
+  const std::map<CandidateId, Cost> measured(explained.found.measured_later.begin(),
+                                             explained.found.measured_later.end());
   for (const std::string& backend : backends) {
     const std::vector<CandidateId> smallest = smallest_candidates(explained, backend);
     BackendReasons why(explained, backend);

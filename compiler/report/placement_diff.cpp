@@ -100,11 +100,11 @@ std::vector<Change> changes(const ir::Graph& graph, const ir::Placement& a, cons
 
 nlohmann::ordered_json placement_diff_object(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b) {
   using nlohmann::ordered_json;
-  const ir::Placement& x = a.plan.placement;
-  const ir::Placement& y = b.plan.placement;
+  const ir::Placement& x = a.found.placement;
+  const ir::Placement& y = b.found.placement;
   ordered_json json = {{"a", a.name},
                        {"b", b.name},
-                       {"predicted_s", {a.plan.predicted.value(), b.plan.predicted.value()}},
+                       {"predicted_s", {a.found.predicted.value(), b.found.predicted.value()}},
                        {"partitions", {x.partitions.size(), y.partitions.size()}},
                        {"conversions", {x.conversions.size(), y.conversions.size()}}};
   std::map<std::string, Duration> before = costs_of(x), after = costs_of(y);
@@ -124,16 +124,16 @@ nlohmann::ordered_json placement_diff_object(const ir::Graph& graph, const Named
 }
 
 std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b) {
-  const ir::Placement& x = a.plan.placement;
-  const ir::Placement& y = b.plan.placement;
+  const ir::Placement& x = a.found.placement;
+  const ir::Placement& y = b.found.placement;
   std::string change;
-  if (a.plan.predicted.count() > 0) {
-    double ratio = b.plan.predicted.value() / a.plan.predicted.value();
+  if (a.found.predicted.count() > 0) {
+    double ratio = b.found.predicted.value() / a.found.predicted.value();
     change = fmt::format("{:+.1f} %", 100 * (ratio - 1));
   }
   Table table;
   table.add("placement", a.name, b.name);
-  table.add("predicted", human(a.plan.predicted), human(b.plan.predicted), change);
+  table.add("predicted", human(a.found.predicted), human(b.found.predicted), change);
   table.add("partitions", std::to_string(x.partitions.size()), std::to_string(y.partitions.size()));
   table.add("conversions", std::to_string(x.conversions.size()), std::to_string(y.conversions.size()));
   std::map<std::string, Duration> before = costs_of(x), after = costs_of(y);

@@ -21,7 +21,7 @@ namespace collage::driver {
 
 struct NamedPlacement {
   std::string name;
-  FoundPlacement plan;
+  FoundPlacement found;
 };
 
 /// `{a, b, predicted_s: [2], partitions: [2], conversions: [2], places: [{place, cost_s: [2]}], moved: [{node, op, from,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/search/binding_limits.h"
-#include "compiler/search/placement_search.h"
 
 #include <algorithm>
+
+#include "compiler/search/placement_search.h"
 
 namespace collage::driver {
 namespace {
@@ -26,16 +27,16 @@ std::vector<BindingLimit> limits_of(const SearchInput& input) {
 
 }  // namespace
 
-std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& plan) {
+std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& found) {
   // A plan over very many instances is not searched again.
-  if (!plan.solution.is_limited || input.objective->is_concurrent() || input.built.spread) return {};
+  if (!found.solution.is_limited || input.objective->is_concurrent() || input.built.spread) return {};
   std::vector<BindingLimit> binding;
   for (BindingLimit& limit : limits_of(input)) {
     LiftedSearch lifted = without_limits(input, {limit.what});
     lifted.input.options.is_probe = true;
     const auto solution = PlacementSearch(lifted.input).solve(*lifted.built);
-    if (!solution || solution->cost >= plan.solution.cost) continue;
-    limit.gain = plan.solution.cost - solution->cost;
+    if (!solution || solution->cost >= found.solution.cost) continue;
+    limit.gain = found.solution.cost - solution->cost;
     binding.push_back(std::move(limit));
   }
   std::stable_sort(binding.begin(), binding.end(),

@@ -20,6 +20,6 @@ struct BindingLimit {
 
 /// Each limit lifted alone, with a short search that starts from nothing; most gain first. Empty for a plan that no
 /// limit has touched (`Solution::is_limited`) and for strategies that prove nothing.
-std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& plan);
+std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& found);
 
 }  // namespace collage::driver

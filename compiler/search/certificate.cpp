@@ -101,26 +101,26 @@ certificate::CertificateFile stated_problem(const SearchInput& input) {
   return file;
 }
 
-certificate::CertificateFile certificate_of(const SearchInput& input, const FoundPlacement& plan) {
+certificate::CertificateFile certificate_of(const SearchInput& input, const FoundPlacement& found) {
   certificate::CertificateFile file = stated_problem(input);
-  file.solution = plan.solution;
-  for (const auto& [candidate, cost] : plan.measured_later) file.problem.candidates[candidate].cost = cost;
-  if (plan.problem) {
-    Restatement restatement(*plan.problem, file.problem);
+  file.solution = found.solution;
+  for (const auto& [candidate, cost] : found.measured_later) file.problem.candidates[candidate].cost = cost;
+  if (found.problem) {
+    Restatement restatement(*found.problem, file.problem);
     for (CandidateId& c : file.solution.chosen) c = restatement.candidate(c);
   }
   place::ProofOptions options;
   options.max_seconds = input.options.max_seconds;
   options.stop = input.options.stop;
   // Those of another problem's candidates say nothing of these.
-  if (!plan.problem) options.multipliers = file.solution.multipliers.get();
+  if (!found.problem) options.multipliers = file.solution.multipliers.get();
   options.judge = [&](const place::Proof& proof) {
     file.proof = proof;
     return certificate::shown_by_proof(file);
   };
   file.proof = place::prove_bound(file.problem, file.solution.cost, options);
   if (file.proof.exists()) settle_bound(file);
-  file.solution.bound = std::min(file.solution.cost, std::max(plan.bound, file.proof.bound));
+  file.solution.bound = std::min(file.solution.cost, std::max(found.bound, file.proof.bound));
   file.solution.optimal = file.solution.bound == file.solution.cost;
   return file;
 }

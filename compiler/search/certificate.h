@@ -17,7 +17,7 @@ certificate::CertificateFile stated_problem(const SearchInput& input);
 /// The certificate of a plan, with a proof (place/exact/bound/prove.h) that its judge has accepted. The problem is that
 /// of the search; what a plan has beside its candidates, a partition of a placement file for instance, is added to
 /// them.
-certificate::CertificateFile certificate_of(const SearchInput& input, const FoundPlacement& plan);
+certificate::CertificateFile certificate_of(const SearchInput& input, const FoundPlacement& found);
 
 /// What the certificate proves, for the summary: `proven: 12.83 ms, which is the cost`.
 std::string to_string(const certificate::CertificateFile& file);

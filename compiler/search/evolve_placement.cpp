@@ -40,7 +40,7 @@ double spread(const std::vector<double>& seconds) {
 class PlacementEvolution {
  public:
   PlacementEvolution(const SearchInput& input, const FoundPlacement& seed, const plan::PlanTargets& targets,
-                std::vector<runtime::Tensor> operands, EvolveReport* report)
+                     std::vector<runtime::Tensor> operands, EvolveReport* report)
       : input_(input),
         seed_(seed),
         targets_(targets),
@@ -133,9 +133,9 @@ class PlacementEvolution {
 }  // namespace
 
 std::optional<FoundPlacement> evolve_placement(const SearchInput& input, const FoundPlacement& seed,
-                                          const plan::PlanTargets& targets, const Settings& settings,
-                                          const std::vector<runner::BoundInput>& inputs, EvolveReport* report,
-                                          support::Diagnostics& diags) {
+                                               const plan::PlanTargets& targets, const Settings& settings,
+                                               const std::vector<runner::BoundInput>& inputs, EvolveReport* report,
+                                               support::Diagnostics& diags) {
   const Clock::time_point start = Clock::now();
   PlacementEvolution evolution(input, seed, targets, runner::inputs_of_run(ports_of(input.graph), inputs, 0), report);
   std::optional<FoundPlacement> best = evolution.search(settings.evolve_evaluations);

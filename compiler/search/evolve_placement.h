@@ -30,9 +30,9 @@ struct EvolveReport {
 /// The seed, or a plan that is faster. Other strategies' plans join the first population. Returns nullopt after an
 /// error: the seed does not run.
 std::optional<FoundPlacement> evolve_placement(const SearchInput& input, const FoundPlacement& seed,
-                                          const plan::PlanTargets& targets, const Settings& settings,
-                                          const std::vector<runner::BoundInput>& inputs, EvolveReport* report,
-                                          support::Diagnostics& diags);
+                                               const plan::PlanTargets& targets, const Settings& settings,
+                                               const std::vector<runner::BoundInput>& inputs, EvolveReport* report,
+                                               support::Diagnostics& diags);
 
 /// `24 plans measured in 12.3 s, …`
 std::string to_string(const EvolveReport& report);

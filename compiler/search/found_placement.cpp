@@ -40,7 +40,8 @@ bool has_denied_sets(const SearchInput& input) {
 
 /// The cost of a placement that must be valid.
 Cost checked(const place::Verdict& verdict) {
-  COLLAGE_CHECK(std::holds_alternative<Cost>(verdict), "the placement does not hold: {}", std::get<std::string>(verdict));
+  COLLAGE_CHECK(std::holds_alternative<Cost>(verdict), "the placement does not hold: {}",
+                std::get<std::string>(verdict));
   return std::get<Cost>(verdict);
 }
 
@@ -51,8 +52,7 @@ struct JoinedPlacement {
 };
 
 JoinedPlacement join(const SearchInput& input, const place::Solution& solution, Joins joins) {
-  ir::Placement placement =
-      place::to_placement(input.priced_problem(), solution, input.graph, &input.built.problem);
+  ir::Placement placement = place::to_placement(input.priced_problem(), solution, input.graph, &input.built.problem);
   const Cost apart = checked(place::evaluate(input.graph, placement));
   if (joins == Joins::Yes && !input.objective->keeps_partitions_apart) {
     place::coalesce(

@@ -24,7 +24,6 @@ std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Pla
   return devices;
 }
 
-
 /// The placement, compiled, whatever memory it takes. Null where it cannot be built: building it says why.
 std::shared_ptr<const Program> compile_anyhow(const SearchInput& input, const ir::Placement& placement,
                                               bool* has_warnings) {

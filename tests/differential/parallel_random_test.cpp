@@ -18,7 +18,7 @@
 #include "compiler/place/schedule/parallel_search.h"
 #include "compiler/place/schedule/quick_limits.h"
 #include "compiler/place/schedule/work_schedule.h"
-#include "compiler/place/strategies.h"
+#include "compiler/place/solve.h"
 #include "tests/differential/random_problem.h"
 #include "tests/unit/rounds.h"
 

@@ -12,7 +12,7 @@
 #include "compiler/place/exact/held_at_node.h"
 #include "compiler/place/exact/optimal_search.h"
 #include "compiler/place/exact/search_limits.h"
-#include "compiler/place/strategies.h"
+#include "compiler/place/solve.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/random_problem.h"
 #include "tests/unit/rounds.h"

@@ -21,7 +21,7 @@
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
-#include "compiler/place/strategies.h"
+#include "compiler/place/solve.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/check.h"
 #include "compiler/sema/model/build_graph.h"

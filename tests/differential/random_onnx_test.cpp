@@ -30,7 +30,7 @@
 #include "compiler/place/build/build_problem.h"
 #include "compiler/place/build/coalesce.h"
 #include "compiler/place/build/to_placement.h"
-#include "compiler/place/strategies.h"
+#include "compiler/place/solve.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/request/activate.h"
 #include "compiler/sema/rules/build_rules.h"

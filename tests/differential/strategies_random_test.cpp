@@ -10,7 +10,7 @@
 #include "compiler/place/baselines/merge_search.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/exact/optimal_search.h"
-#include "compiler/place/strategies.h"
+#include "compiler/place/solve.h"
 #include "tests/differential/random_problem.h"
 #include "tests/unit/rounds.h"
 

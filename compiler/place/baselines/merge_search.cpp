@@ -107,7 +107,8 @@ Table<NodeId, MergedRegionId> merged_regions(const Problem& problem) {
   return RegionMerger(problem, annotate(problem)).run();
 }
 
-std::optional<Solution> solve_merge(const Problem& problem, const Strategy&, const SearchOptions& options, std::string*) {
+std::optional<Solution> solve_merge(const Problem& problem, const Strategy&, const SearchOptions& options,
+                                    std::string*) {
   const Table<NodeId, OwnerId> owners = annotate(problem);
   const Table<NodeId, MergedRegionId> regions = RegionMerger(problem, owners).run();
   const std::vector<CandidateId> inside = candidates_where(problem, [&](CandidateId c) {

@@ -299,7 +299,8 @@ std::vector<CandidateId> prune_as_tvm(const Problem& problem) {
   return result;
 }
 
-std::optional<Solution> solve_tvm(const Problem& problem, const Strategy&, const SearchOptions& options, std::string* why) {
+std::optional<Solution> solve_tvm(const Problem& problem, const Strategy&, const SearchOptions& options,
+                                  std::string* why) {
   const Pieces pieces = pieces_of(problem);
   ChainSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
   const std::optional<std::vector<PieceId>> chosen = search.run(options, why);

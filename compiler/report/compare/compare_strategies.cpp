@@ -36,24 +36,24 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
   for (const Strategy& one : all) {
     CompareRow row;
     row.strategy = one == Strategy{Strategy::Kind::Single, {"host"}} ? "host only" : to_string(one);
-    row.plan = PlacementSearch(input, one).find(&row.failure);
-    if (row.plan) row.macs = shares_of_macs(input.graph, row.plan->placement);
+    row.found = PlacementSearch(input, one).find(&row.failure);
+    if (row.found) row.macs = shares_of_macs(input.graph, row.found->placement);
     for (const auto& [backend, share] : row.macs) used.insert(backend);
     comparison.rows.push_back(std::move(row));
   }
   for (const std::string& name : names) {
     if (used.contains(name)) comparison.backends.push_back(name);
   }
-  if (comparison.rows.front().plan) return comparison;
+  if (comparison.rows.front().found) return comparison;
   return diags.error_at(support::Code::NoPlan, "--compare", "no placement was found: {}",
                         comparison.rows.front().failure);
 }
 
-void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement plan, Comparison& comparison) {
+void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement found, Comparison& comparison) {
   CompareRow row;
   row.strategy = strategy;
-  row.macs = shares_of_macs(input.graph, plan.placement);
-  row.plan = std::move(plan);
+  row.macs = shares_of_macs(input.graph, found.placement);
+  row.found = std::move(found);
   for (const auto& [backend, share] : row.macs) {
     std::vector<std::string>& shown = comparison.backends;
     if (std::find(shown.begin(), shown.end(), backend) == shown.end()) shown.push_back(backend);

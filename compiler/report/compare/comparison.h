@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/place/strategies.h"
 #include "compiler/plan/targets.h"
 #include "compiler/search/found_placement.h"
 #include "runtime/runner/bind_inputs.h"
@@ -30,7 +31,7 @@ struct Measured {
 
 struct CompareRow {
   std::string strategy;
-  std::optional<FoundPlacement> plan;
+  std::optional<FoundPlacement> found;
   std::string failure;                 ///< why there is no plan, or why it does not run
   std::map<std::string, double> macs;  ///< backend -> share of all, 0 … 1
   std::optional<Measured> measured;
@@ -51,7 +52,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
                                              support::Diagnostics& diags);
 
 /// One more row, of a plan that was found otherwise.
-void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement plan, Comparison& comparison);
+void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement found, Comparison& comparison);
 
 /// Builds and runs every row that has a plan, `runs` times each (0: the usual number). False after an error; results
 /// that differ from the reference are one.

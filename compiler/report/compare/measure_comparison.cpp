@@ -30,11 +30,11 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, int run
   std::vector<PlanRunner*> of_row(comparison.rows.size(), nullptr);
   for (size_t i = 0; i < comparison.rows.size(); ++i) {
     CompareRow& row = comparison.rows[i];
-    if (!row.plan) continue;
-    std::string text = print_placement(input.graph, row.plan->placement);
+    if (!row.found) continue;
+    std::string text = print_placement(input.graph, row.found->placement);
     auto known = runners.find(text);
     if (known == runners.end()) {
-      std::optional<PlanRunner> runner = load_runner(input.graph, row.plan->placement, targets, input.cache, diags);
+      std::optional<PlanRunner> runner = load_runner(input.graph, row.found->placement, targets, input.cache, diags);
       if (!runner) return false;
       known = runners.emplace(std::move(text), std::move(*runner)).first;
     }

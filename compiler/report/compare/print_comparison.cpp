@@ -43,20 +43,20 @@ std::string print(const Comparison& comparison) {
   const CompareRow& best = comparison.rows.front();
   for (const CompareRow& row : comparison.rows) {
     std::string line = fmt::format("{:<12}{:<{}}", "", row.strategy, width);
-    if (!row.plan) {
+    if (!row.found) {
       text += trimmed(fmt::format("{}{:>11}   {}", line, "-", row.failure));
       continue;
     }
-    line += fmt::format("{:>11}{:>8.2f}{:>13}{:>13}", human(row.plan->predicted),
-                        ratio(row.plan->predicted.value(), best.plan->predicted.value()),
-                        row.plan->placement.partitions.size(), row.plan->placement.conversions.size());
+    line += fmt::format("{:>11}{:>8.2f}{:>13}{:>13}", human(row.found->predicted),
+                        ratio(row.found->predicted.value(), best.found->predicted.value()),
+                        row.found->placement.partitions.size(), row.found->placement.conversions.size());
     for (const std::string& backend : comparison.backends)
       line += fmt::format("{:>{}}", percent(share_of(row, backend)), column(backend));
     if (row.measured) {
       line += fmt::format("{:>12}{:>8.2f}{:>12.1e}", human(Duration::seconds(row.measured->median)),
                           ratio(row.measured->median, best.measured->median), row.measured->difference);
     }
-    if (const std::string& given_up = row.plan->solution.given_up; !given_up.empty()) line += "   " + given_up;
+    if (const std::string& given_up = row.found->solution.given_up; !given_up.empty()) line += "   " + given_up;
     text += trimmed(line);
   }
   if (comparison.runs == 0) return text;
@@ -77,23 +77,23 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   for (const CompareRow& row : comparison.rows) {
     ordered_json one;
     one["strategy"] = row.strategy;
-    if (!row.plan) {
+    if (!row.found) {
       one["failure"] = row.failure;
       json["strategies"].push_back(std::move(one));
       continue;
     }
-    const std::string unit = unit_name(row.plan->predicted) == "J" ? "_j" : "_s";
-    one["predicted" + unit] = row.plan->predicted.value();
-    one["ratio"] = ratio(row.plan->predicted.value(), best.plan->predicted.value());
-    one["optimal"] = row.plan->optimal;
-    if (!row.plan->solution.given_up.empty()) one["given_up"] = row.plan->solution.given_up;
-    one["bound" + unit] = row.plan->bound.value();
-    one["partitions"] = row.plan->placement.partitions.size();
-    one["conversions"] = row.plan->placement.conversions.size();
+    const std::string unit = unit_name(row.found->predicted) == "J" ? "_j" : "_s";
+    one["predicted" + unit] = row.found->predicted.value();
+    one["ratio"] = ratio(row.found->predicted.value(), best.found->predicted.value());
+    one["optimal"] = row.found->optimal;
+    if (!row.found->solution.given_up.empty()) one["given_up"] = row.found->solution.given_up;
+    one["bound" + unit] = row.found->bound.value();
+    one["partitions"] = row.found->placement.partitions.size();
+    one["conversions"] = row.found->placement.conversions.size();
     one["mac_share"] = ordered_json::object();
     for (const std::string& backend : comparison.backends) one["mac_share"][backend] = share_of(row, backend);
-    one["search_s"] = row.plan->seconds;
-    one["states"] = row.plan->states;
+    one["search_s"] = row.found->seconds;
+    one["states"] = row.found->states;
     if (row.measured) {
       one["measured"] = {{"median_s", row.measured->median},
                          {"least_s", row.measured->least},

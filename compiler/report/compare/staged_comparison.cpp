@@ -19,11 +19,11 @@ StrategyTotal total_of(const std::string& strategy, const std::vector<StageCompa
   StrategyTotal total{strategy, place::Cost(), 0.0, ""};
   for (const StageComparison& stage : stages) {
     const CompareRow* row = find_row(stage.comparison, strategy);
-    if (row == nullptr || !row->plan) {
+    if (row == nullptr || !row->found) {
       const std::string why = row == nullptr ? "it is not compared there" : row->failure;
       return {strategy, std::nullopt, std::nullopt, fmt::format("stage {}: {}", stage.number, why)};
     }
-    const place::Cost once = row->plan->predicted;
+    const place::Cost once = row->found->predicted;
     *total.predicted += place::Cost::of(once.count() * static_cast<int64_t>(stage.runs), once.unit());
     if (!row->measured) {
       total.measured.reset();

@@ -48,7 +48,7 @@ Alternative plan_with(const ExplainedPlacement& explained, const std::vector<Nod
   LiftedSearch search = without_limits(explained.input, {});
   keep_on(nodes, backend, search.built.get());
   Alternative alternative;
-  alternative.plan = PlacementSearch(search.input, explained.strategy).find(&alternative.why_none);
+  alternative.found = PlacementSearch(search.input, explained.strategy).find(&alternative.why_none);
   alternative.built = std::move(search.built);
   return alternative;
 }
@@ -62,19 +62,19 @@ std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, 
 }
 
 std::string over_memory(const Alternative& alternative) {
-  if (alternative.plan->exceeded.empty()) return "";
-  const plan::DeviceMemory& memory = alternative.plan->exceeded.front();
+  if (alternative.found->exceeded.empty()) return "";
+  const plan::DeviceMemory& memory = alternative.found->exceeded.front();
   return fmt::format("{} has {}, needs {}", memory.instance, support::size_text(memory.capacity),
                      support::size_text(memory.bytes));
 }
 
-std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other) {
+std::string cost_change(const FoundPlacement& found, const FoundPlacement& other) {
   auto size = []<typename T>(T change) { return change < T() ? T() - change : change; };
-  const Cost total = other.predicted - plan.predicted;
+  const Cost total = other.predicted - found.predicted;
   std::string text = "the same";
   if (total != Cost()) text = human(size(total)) + (total < Cost() ? " less" : " more");
   std::map<std::string, Duration> changes = cost_by_kind(other.placement);
-  for (const auto& [kind, cost] : cost_by_kind(plan.placement)) changes[kind] -= cost;
+  for (const auto& [kind, cost] : cost_by_kind(found.placement)) changes[kind] -= cost;
   std::vector<std::pair<std::string, Duration>> sorted(changes.begin(), changes.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&](const auto& a, const auto& b) { return size(a.second) > size(b.second); });
@@ -88,12 +88,12 @@ std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other)
 }
 
 std::string why_not_best(const ExplainedPlacement& explained) {
-  const FoundPlacement& plan = explained.plan;
+  const FoundPlacement& found = explained.found;
   if (!place::is_exact(explained.strategy)) {
     return fmt::format("`{}` does not look for the best placement", place::to_string(explained.strategy));
   }
   const std::string text = "the placement is not proven to be the best";
-  const std::optional<double> part = gap(plan.predicted, plan.bound);
+  const std::optional<double> part = gap(found.predicted, found.bound);
   return part ? fmt::format("{}: it may cost {} too much", text, place::percent_text(*part)) : text;
 }
 

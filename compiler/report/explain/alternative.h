@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/place/strategies.h"
 #include "compiler/search/found_placement.h"
 #include "compiler/search/lift_limits.h"
 
@@ -18,14 +19,14 @@ struct ExplainedPlacement {
   const SearchInput& input;
   const place::Strategy& strategy;
   const place::ActiveBackends& active;  ///< as `input.built` was made from
-  const FoundPlacement& plan;
+  const FoundPlacement& found;
   const support::SourceManager& sources;
   bool measures = false;  ///< costs that rules call `measured` were
 };
 
 struct Alternative {
   std::shared_ptr<const place::BuiltProblem> built;  ///< `plan.chosen` are candidates of it
-  std::optional<FoundPlacement> plan;
+  std::optional<FoundPlacement> found;
   std::string why_none;
 };
 
@@ -42,7 +43,7 @@ std::string over_memory(const Alternative& alternative);
 
 /// `1.3 ms more: +0.9 ms copies, +0.4 ms npu`, of the other plan against the one that was found. The greatest changes
 /// first, without those that are below a hundredth of it.
-std::string cost_change(const FoundPlacement& plan, const FoundPlacement& other);
+std::string cost_change(const FoundPlacement& found, const FoundPlacement& other);
 
 /// Why an alternative can be cheaper than the plan that was found.
 std::string why_not_best(const ExplainedPlacement& explained);

@@ -42,7 +42,7 @@ std::string BackendReasons::taken_by(NodeId node) const {
   }
   if (is_fixed_[node.slot()]) {
     return fmt::format("the model or the placement file has it in partition `@{}`",
-                       partition_of(graph, explained_.plan.placement, node).name);
+                       partition_of(graph, explained_.found.placement, node).name);
   }
   return "`--place`, `--forbid` or `--together` leave nothing there that holds it";
 }

@@ -38,19 +38,19 @@ class Reporter {
     size_t width = 0;
     for (NodeId node : nodes) width = std::max(width, node_text(graph_, node).size());
     for (NodeId node : nodes) {
-      const ir::Partition& home = partition_of(graph_, explained_.plan.placement, node);
+      const ir::Partition& home = partition_of(graph_, explained_.found.placement, node);
       line("{:<{}}  {} in {}, {} op{}, {}: {}", node_text(graph_, node), width, place_text(home), home.name,
            home.nodes.size(), home.nodes.size() == 1 ? "" : "s", human(home.cost),
-           rule_text(explained_, built(), explained_.plan.chosen, node));
+           rule_text(explained_, built(), explained_.found.chosen, node));
     }
   }
 
   void one(NodeId node) {
-    const FoundPlacement& plan = explained_.plan;
-    const ir::Partition& home = partition_of(graph_, plan.placement, node);
+    const FoundPlacement& found = explained_.found;
+    const ir::Partition& home = partition_of(graph_, found.placement, node);
     for (const std::string& name : other_backends(home.backend)) label_width_ = std::max(label_width_, name.size() + 2);
     line("{} runs on {} in {}, {} of {}", node_text(graph_, node), place_text(home), home.name, human(home.cost),
-         human(plan.predicted));
+         human(found.predicted));
     std::vector<NodeId> others = home.nodes;
     others.erase(std::find(others.begin(), others.end(), node));
     if (!others.empty()) row("with", node_list(graph_, others));
@@ -83,7 +83,7 @@ class Reporter {
 
   /// `, from host for 8.2 us`: conversions back to the format that the value was made in.
   std::string way_there(const ir::BoundaryValue& value) const {
-    const std::vector<ir::Conversion>& all = explained_.plan.placement.conversions;
+    const std::vector<ir::Conversion>& all = explained_.found.placement.conversions;
     ir::Format format = value.format;
     Duration cost;
     // A value's conversions form a tree, so this ends.
@@ -100,7 +100,7 @@ class Reporter {
 
   /// `, to host for 8.2 us`: the formats in which others read it, and all conversions that make them.
   std::string ways_away(const ir::BoundaryValue& value) const {
-    const std::vector<ir::Conversion>& all = explained_.plan.placement.conversions;
+    const std::vector<ir::Conversion>& all = explained_.found.placement.conversions;
     std::string formats;
     Duration cost;
     for (const ir::Conversion& conversion : all) {
@@ -115,7 +115,7 @@ class Reporter {
   }
 
   void cost(NodeId node, const ir::Partition& home) {
-    const place::CandidateId id = candidate_of(built().problem, explained_.plan.chosen, node);
+    const place::CandidateId id = candidate_of(built().problem, explained_.found.chosen, node);
     const place::Candidate& candidate = built().problem.candidates[id];
     std::string parts = cost_parts_text(explained_, id);
     if (candidate.nodes.size() < home.nodes.size()) {
@@ -187,9 +187,9 @@ class Reporter {
 
 Instead with_node_on(const ExplainedPlacement& explained, NodeId node, const std::string& backend) {
   const Alternative alternative = plan_with(explained, {node}, backend);
-  if (!alternative.plan) return {"no placement was found with it there; `--why-not` tells more"};
+  if (!alternative.found) return {"no placement was found with it there; `--why-not` tells more"};
   if (const std::string over = over_memory(alternative); !over.empty()) return {"does not fit: " + over};
-  return {cost_change(explained.plan, *alternative.plan), alternative.plan->predicted < explained.plan.predicted};
+  return {cost_change(explained.found, *alternative.found), alternative.found->predicted < explained.found.predicted};
 }
 
 std::string why(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes) {

@@ -62,7 +62,7 @@ class Answerer {
   }
 
   const place::BackendCandidates& found() const { return explained_.input.built.backends[backend_]; }
-  const ir::Partition& home_of(NodeId node) const { return partition_of(graph_, explained_.plan.placement, node); }
+  const ir::Partition& home_of(NodeId node) const { return partition_of(graph_, explained_.found.placement, node); }
   std::string home_text(NodeId node) const {
     const ir::Partition& home = home_of(node);
     return fmt::format("{} in {}", place_text(home), home.name);
@@ -140,21 +140,21 @@ class Answerer {
       return line("  because {}", blame({node}, alternative));
     }
     line("{} could run on {}: the placement would cost {}, {}", node_text(graph_, node), name_,
-         human(alternative.plan->predicted), cost_change(explained_.plan, *alternative.plan));
-    line("  now     {}", candidate_text(explained_, explained_.input.built, explained_.plan.chosen, node));
-    line("  there   {}", candidate_text(explained_, *alternative.built, alternative.plan->chosen, node));
-    new_conversions(*alternative.plan, node);
+         human(alternative.found->predicted), cost_change(explained_.found, *alternative.found));
+    line("  now     {}", candidate_text(explained_, explained_.input.built, explained_.found.chosen, node));
+    line("  there   {}", candidate_text(explained_, *alternative.built, alternative.found->chosen, node));
+    new_conversions(*alternative.found, node);
     blame_limits_of_choice(node);
     stops(alternative, node);
     near_rules(node);
-    if (alternative.plan->predicted < explained_.plan.predicted) line("  {}", why_not_best(explained_));
+    if (alternative.found->predicted < explained_.found.predicted) line("  {}", why_not_best(explained_));
   }
 
   /// Each alone, then all at once.
   void explain_alternatives(const std::vector<NodeId>& nodes) {
     constexpr size_t kSearches = 16;
     line("{} could run on {}; the placement of {} would change by", count_text(nodes), name_,
-         human(explained_.plan.predicted));
+         human(explained_.found.predicted));
     struct Row {
       std::string label, change;
       std::vector<NodeId> nodes;
@@ -164,8 +164,8 @@ class Answerer {
     auto change_by = [&](const std::vector<NodeId>& moved) {
       Alternative alternative = plan_with(explained_, moved, name_);
       if (!is_plan(alternative)) return "no placement was found: " + blame(moved, alternative);
-      has_less |= alternative.plan->predicted < explained_.plan.predicted;
-      return cost_change(explained_.plan, *alternative.plan);
+      has_less |= alternative.found->predicted < explained_.found.predicted;
+      return cost_change(explained_.found, *alternative.found);
     };
     size_t searched = std::min(nodes.size(), kSearches);
     for (size_t i = 0; i < searched; ++i) {
@@ -191,7 +191,7 @@ class Answerer {
     if (has_less) line("  {}", why_not_best(explained_));
   }
 
-  bool is_plan(const Alternative& alternative) const { return alternative.plan && over_memory(alternative).empty(); }
+  bool is_plan(const Alternative& alternative) const { return alternative.found && over_memory(alternative).empty(); }
 
   /// Conversions at the new partition that the plan does not need now; the three most expensive.
   void new_conversions(const FoundPlacement& other, NodeId node) {
@@ -201,7 +201,7 @@ class Answerer {
       auto is_it = [&](const ir::BoundaryValue& value) { return value.value == conversion.value; };
       bool is_here = std::any_of(partition.inputs.begin(), partition.inputs.end(), is_it) ||
                      std::any_of(partition.outputs.begin(), partition.outputs.end(), is_it);
-      const auto& before = explained_.plan.placement.conversions;
+      const auto& before = explained_.found.placement.conversions;
       bool is_old = std::any_of(before.begin(), before.end(), [&](const ir::Conversion& old) {
         return old.value == conversion.value && old.from == conversion.from && old.to == conversion.to;
       });
@@ -222,7 +222,7 @@ class Answerer {
 
   /// Which limit leaves no plan with the nodes there: the one without which there is one.
   std::string blame(const std::vector<NodeId>& nodes, const Alternative& alternative) const {
-    if (alternative.plan) return "memory, " + over_memory(alternative);
+    if (alternative.found) return "memory, " + over_memory(alternative);
     if (fits_without({{LimitKind::MaxPartitions}}, nodes)) return max_partitions_text();
     if (fits_without({{LimitKind::Conflicts}}, nodes)) return conflicts_text();
     if (fits_without({{LimitKind::MaxPartitions}, {LimitKind::Conflicts}}, nodes)) {
@@ -262,7 +262,7 @@ class Answerer {
     };
     auto blame_if = [&](const Limit& limit, const std::string& what) {
       std::optional<FoundPlacement> free = plan_without(explained_, {limit}, {}, name_);
-      if (!free || free->predicted >= explained_.plan.predicted) return;
+      if (!free || free->predicted >= explained_.found.predicted) return;
       if (partition_of(graph_, free->placement, node).backend != name_) return;
       line("  {:<8}{}: without it this node would be there, the placement {}", "limit", what, human(free->predicted));
     };
@@ -283,7 +283,7 @@ class Answerer {
     // Matches that are joined after the search need not grow before it.
     if (!backend_.is_valid() || (backend().policy.join == ir::JoinKind::None && backend().policy.coalesce)) return;
     const place::Problem& problem = alternative.built->problem;
-    const std::vector<NodeId>& nodes = problem.candidates[candidate_of(problem, alternative.plan->chosen, node)].nodes;
+    const std::vector<NodeId>& nodes = problem.candidates[candidate_of(problem, alternative.found->chosen, node)].nodes;
     constexpr size_t kShown = 3;
     std::vector<GrowthStop> all = growth_stops(graph_, backend(), found(), nodes);
     for (size_t i = 0; i < std::min(all.size(), kShown); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/place/strategies.h"
+#include "compiler/place/solve.h"
 
 #include <gtest/gtest.h>
 
@@ -64,6 +64,19 @@ TEST(StrategyRows, AreTheTableInTheReadme) {
     const std::string line = "| `" + usage_of(row) + "` | " + std::string(row.description) + " |\n";
     EXPECT_NE(readme.find(line), std::string::npos) << line;
   }
+}
+
+TEST(SimplerStrategies, GrowFromSetToSet) {
+  const auto names = [](Simpler upto) {
+    std::vector<std::string> all;
+    for (const Strategy& one : simpler_strategies(upto, {"host", "npu"})) all.push_back(to_string(one));
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(Simpler::Shown), (Names{"single:host", "greedy"}));
+  EXPECT_EQ(names(Simpler::Quick), (Names{"single:host", "greedy", "eager"}));
+  EXPECT_EQ(names(Simpler::Each), (Names{"single:npu", "single:host", "greedy", "eager", "merge"}));
+  EXPECT_EQ(names(Simpler::All), (Names{"single:npu", "single:host", "greedy", "eager", "merge", "tvm"}));
 }
 
 /// A chain of four: the npu is fast at the pair in the middle, slow at all four.

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
+#include "compiler/place/build/placement_memory.h"
 #include "compiler/place/build/split_eligibility.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/objectives/objective.h"
-#include "compiler/place/build/placement_memory.h"
 #include "compiler/place/solve.h"
 #include "compiler/place/strategies.h"
 #include "compiler/sema/rules/build_cluster.h"

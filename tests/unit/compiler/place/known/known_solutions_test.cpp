@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "compiler/place/known/problem_digest.h"
-#include "compiler/place/strategies.h"
+#include "compiler/place/solve.h"
 #include "tests/unit/compiler/place/problem_sketch.h"
 
 namespace collage::place {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/place/build/placement_memory.h"
 #include "compiler/place/build/to_placement.h"
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/place/pipeline/pipeline_start.h"
-#include "compiler/place/build/placement_memory.h"
 #include "compiler/place/solve.h"
 #include "tests/unit/compiler/match/fixture.h"
 

@@ -15,7 +15,7 @@ constexpr int64_t kMicrosecond = 1'000'000;
 
 CompareRow compare_row(const std::string& strategy, int64_t microseconds) {
   CompareRow made{strategy, FoundPlacement(), "", {}, std::nullopt};
-  made.plan->predicted = place::Cost::time(Duration::picoseconds(microseconds * kMicrosecond));
+  made.found->predicted = place::Cost::time(Duration::picoseconds(microseconds * kMicrosecond));
   return made;
 }
 
