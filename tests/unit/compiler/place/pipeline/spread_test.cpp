@@ -219,7 +219,6 @@ TEST(Spread, NothingWhereAllTogetherAreTooSmall) {
   EXPECT_FALSE(built->spread->solution);
   std::string why;
   EXPECT_FALSE(place::spread_solution(*built, &why));
-  EXPECT_NE(why, "");
 }
 
 TEST(Spread, WithoutItsCandidatesTheSolutionGoes) {
