@@ -2,7 +2,6 @@
 // Functions of a captured value or node: its type, its place in the graph, its elements if it is a constant.
 #include <fmt/format.h>
 
-
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/match/functions/functions.h"
 

@@ -76,8 +76,9 @@ TEST(Clauses, FunctionsOfValues) {
 
 /// What a list that comes from an absent capture counts in a cost, beside `1 s`.
 TEST(Clauses, ListsOfAnAbsentCaptureAreZero) {
-  for (const char* term : {"at(shape(b), 0)", "sum(values(b))", "product(values(b))", "max(values(b))", "min(values(b))",
-                           "sum(sum_per(values(b), 0))", "sum(abs(values(b)))", "max(abs(values(b)))", "rank(b)"}) {
+  for (const char* term :
+       {"at(shape(b), 0)", "sum(values(b))", "product(values(b))", "max(values(b))", "min(values(b))",
+        "sum(sum_per(values(b), 0))", "sum(abs(values(b)))", "max(abs(values(b)))", "rank(b)"}) {
     Case setup;
     setup.model("(%x: f32[1, 2]) -> (%y: f32[1, 3])", "%w = const splat 1.0 : f32[2, 3]\n%y = Gemm(%x, %w)")
         .rule(std::string("match Gemm(x, w: const, b?: const) cost 1 s + 1 s * ") + term);

@@ -71,7 +71,8 @@ TEST_F(PhasesTest, BackendsWithoutPhaseAskForTheDefault) {
 }
 
 TEST_F(PhasesTest, TableSaysWhoAsks) {
-  const std::string table = passes::to_string(compose({kStrip + "phase pre { fold_pads strip }", "phase pre { fold_pads }"}));
+  const std::string table =
+      passes::to_string(compose({kStrip + "phase pre { fold_pads strip }", "phase pre { fold_pads }"}));
   EXPECT_EQ(table.find("pass                            asked for by\n"
                        "fold_pads                       a, b\n"
                        "a.strip                         a\n"
@@ -81,7 +82,8 @@ TEST_F(PhasesTest, TableSaysWhoAsks) {
 }
 
 TEST_F(PhasesTest, PostHasRewritesOfOneBackend) {
-  EXPECT_EQ(compose({kStrip + "rewrite twice: Neg(Neg(x)) => x phase post { twice, strip }"}).size(), passes::pass_names().size());
+  EXPECT_EQ(compose({kStrip + "rewrite twice: Neg(Neg(x)) => x phase post { twice, strip }"}).size(),
+            passes::pass_names().size());
   const passes::Schedule schedule = passes::compose_post_phase(rules.backends[0]);
   ASSERT_EQ(schedule.size(), 2u);
   EXPECT_EQ(schedule[0].name, "a.twice");

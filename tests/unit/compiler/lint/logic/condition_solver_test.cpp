@@ -69,7 +69,7 @@ TEST(LintConditions, ThatMayHold) {
 std::string random_condition(std::mt19937& random, int depth) {
   auto pick = [&](const auto& from) { return std::string(from[random() % from.size()]); };
   static constexpr std::array<const char*, 12> kNumbers = {
-      "dim(x, 0)", "dim(x, 1)", "dim(x, -1)",    "dim(y, 0)",         "rank(x)",       "rank(y)",
+      "dim(x, 0)", "dim(x, 1)", "dim(x, -1)",    "dim(y, 0)",         "rank(x)",   "rank(y)",
       "elems(x)",  "lanes",     "dim(x, 0) % 4", "dim(x, 1) % lanes", "dim(y, 1)", "dim(x, 0) - dim(y, 0)"};
   static constexpr std::array<const char*, 7> kConstants = {"0", "1", "2", "4", "8", "12", "2.5"};
   static constexpr std::array<const char*, 6> kOps = {"==", "!=", "<", "<=", ">", ">="};
