@@ -120,17 +120,15 @@ bool Compilation::resolve_settings(support::Diagnostics& diags) {
   return true;
 }
 
-std::optional<passes::Schedule> Compilation::schedule(support::Diagnostics& diags) const {
-  return pre_schedule(active_, diags);
+passes::Schedule Compilation::schedule() const {
+  return pre_schedule(active_);
 }
 
 std::optional<std::vector<passes::PassReport>> Compilation::run_passes(const passes::PassOptions& options,
                                                                        support::Diagnostics& diags) {
-  std::optional<passes::Schedule> passes = schedule(diags);
-  if (!passes) return std::nullopt;
   std::optional<std::vector<passes::PassReport>> reports(std::in_place);
   if (model_.model.placement.empty()) {
-    reports = passes::run_passes(model_.model.graph, runnable(*passes, active_, &rewrites_), options, diags);
+    reports = passes::run_passes(model_.model.graph, runnable(schedule(), active_, &rewrites_), options, diags);
   }
   if (reports) ir::verify(model_.model.graph);
   return reports;

@@ -47,8 +47,8 @@ class Compilation {
   /// Who is informed of long work, and may stop it; before `find_candidates`.
   void set_listener(WorkListener listener) { listener_ = std::move(listener); }
 
-  /// The passes that `run_passes` runs. Returns nullopt after errors.
-  std::optional<passes::Schedule> schedule(support::Diagnostics& diags) const;
+  /// The passes that `run_passes` runs.
+  passes::Schedule schedule() const;
   /// Once, before anything below. A model that comes with a placement stays as it is written. Returns what each pass
   /// did, nullopt after errors.
   std::optional<std::vector<passes::PassReport>> run_passes(const passes::PassOptions& options,

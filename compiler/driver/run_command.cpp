@@ -76,8 +76,7 @@ void keep_shapes(const ir::Graph& graph, const std::vector<ir::OpenInput>& input
 }
 
 void print_schedule(const Command& command) {
-  std::optional<passes::Schedule> schedule = command.compilation.schedule(command.diags);
-  if (schedule) command.print(passes::to_string(*schedule));
+  command.print(passes::to_string(command.compilation.schedule()));
 }
 
 /// Refuses, before any work, what a plan of several hosts has no answer to. False after an error.

@@ -12,7 +12,7 @@ class Conditions {
  public:
   Conditions(const Graph& graph, const Match& match) : graph_(graph), match_(match) {}
 
-  /// Each returns the reason; empty if the condition holds.
+  /// Returns the reason; empty if the condition holds.
   std::string inner(const ir::Inner& inner) const {
     ValueId id = value_of(inner.capture);
     if (!id.is_valid()) return "";
@@ -23,29 +23,6 @@ class Conditions {
     }
     if (!inner.uses || value.uses.size() == static_cast<size_t>(*inner.uses)) return "";
     return fmt::format("`%{}` is read {} times, need {}", value.name, value.uses.size(), *inner.uses);
-  }
-
-  std::string inplace(const ir::Inplace& inplace) const {
-    ValueId operand_id = value_of(inplace.operand);
-    ValueId result_id = value_of(inplace.result);
-    if (!operand_id.is_valid() || !result_id.is_valid()) return "";
-    const ir::Value& operand = graph_.value(operand_id);
-    const ir::Value& result = graph_.value(result_id);
-    std::string what;
-    if (operand.is_constant()) {
-      what = "is a constant";
-    } else if (!operand.producer.is_valid()) {
-      what = "is a model input";
-    } else if (operand.is_output) {
-      what = "is a model output";
-    } else if (const ir::Use* use = use_outside(operand)) {
-      what = fmt::format("is also read by `%{}`", graph_.node_name(use->node));
-    } else if (operand.type.bytes() != result.type.bytes()) {
-      what = fmt::format("has {} bytes, `%{}` has {}", operand.type.bytes(), result.name, result.type.bytes());
-    } else {
-      return "";
-    }
-    return fmt::format("`%{}` cannot be overwritten: it {}", operand.name, what);
   }
 
  private:
@@ -77,10 +54,6 @@ std::optional<Refusal> check_conditions(const Graph& graph, const ir::Rule& rule
   for (const ir::Inner& inner : rule.inners) {
     std::string why = conditions.inner(inner);
     if (!why.empty()) return refusal(Refusal::Kind::Inside, std::move(why), inner.span);
-  }
-  for (const ir::Inplace& inplace : rule.inplaces) {
-    std::string why = conditions.inplace(inplace);
-    if (!why.empty()) return refusal(Refusal::Kind::Inside, std::move(why), inplace.span);
   }
   return std::nullopt;
 }

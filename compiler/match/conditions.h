@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule asks of a match besides its clauses: `needs`, `inner` and `inplace`.
+// What a rule asks of a match besides its clauses: `needs` and `inner`.
 #pragma once
 
 #include <optional>

@@ -88,7 +88,7 @@ std::optional<Number> reduce(Reduction how, const NumberList& list, std::string*
   return result;
 }
 
-std::optional<NumberList> reduce_per(Reduction how, const NumberList& list, double axis, std::string* why) {
+std::optional<NumberList> sum_per(const NumberList& list, double axis, std::string* why) {
   auto rank = static_cast<double>(list.shape.size());
   double at = axis < 0 ? axis + rank : axis;
   if (!(at >= 0 && at < rank) || at != std::floor(at)) {
@@ -99,24 +99,18 @@ std::optional<NumberList> reduce_per(Reduction how, const NumberList& list, doub
   auto extent = static_cast<size_t>(list.shape[dim]);
   size_t inner = 1;
   for (size_t i = dim + 1; i < list.shape.size(); ++i) inner *= static_cast<size_t>(list.shape[i]);
-  if (list.items.empty() && !has_neutral(how) && extent > 0) {
-    *why = kEmptyList;
-    return std::nullopt;
-  }
-  ir::NumberOperator join = joiner(how);
-  std::vector<Number> results(extent, neutral(how));
-  std::vector<bool> is_started(extent, has_neutral(how));
+  const ir::NumberOperator add = ir::number_operator(ir::ExprOp::Add);
+  std::vector<Number> sums(extent, Number(0));
   for (size_t i = 0; i < list.items.size(); ++i) {
     size_t index = i / inner % extent;
-    const std::optional<Number> next = is_started[index] ? join(results[index], list.items[i]) : list.items[i];
+    const std::optional<Number> next = add(sums[index], list.items[i]);
     if (!next) {
       *why = kTooLarge;
       return std::nullopt;
     }
-    results[index] = *next;
-    is_started[index] = true;
+    sums[index] = *next;
   }
-  return NumberList(std::move(results));
+  return NumberList(std::move(sums));
 }
 
 }  // namespace collage::match

@@ -39,9 +39,10 @@ enum class Reduction { Sum, Product, Min, Max };
 /// Returns nullopt for the smallest or largest of an empty list, and for a sum or product that does not fit 64 bits.
 std::optional<Number> reduce(Reduction how, const NumberList& list, std::string* why);
 
-/// For each index of the axis the sum, … over all others.
+/// For each index of the axis the sum over all others. Returns nullopt if there is no such axis, or a sum does not fit
+/// 64 bits.
 ///
 ///     sum_per([[1, 2], [3, 4]], 0) => [3, 7]
-std::optional<NumberList> reduce_per(Reduction how, const NumberList& list, double axis, std::string* why);
+std::optional<NumberList> sum_per(const NumberList& list, double axis, std::string* why);
 
 }  // namespace collage::match

@@ -24,12 +24,8 @@ std::string library_of(const ir::Backend& backend) {
 constexpr double kMostBytes = 0x1p62;  // a larger memory counts as unlimited
 
 std::vector<PostRewrite> post_rewrites(const ir::Backend& backend, const runtime::AttrMap& attrs) {
-  support::SourceManager sources;
-  support::Diagnostics diags(sources);
-  std::optional<passes::Schedule> schedule = passes::compose_post_phase(backend, diags);
-  COLLAGE_CHECK(schedule.has_value(), "the phases of {} were not checked", backend.name);
   std::vector<PostRewrite> rewrites;
-  for (const passes::PhaseStep& step : schedule->steps) {
+  for (const passes::PhaseStep& step : passes::compose_post_phase(backend)) {
     rewrites.push_back({match::left_side_alone(backend, *step.rewrite), *step.rewrite, {attrs.begin(), attrs.end()}});
   }
   return rewrites;

@@ -10,10 +10,10 @@
 
 namespace collage::driver {
 
-std::optional<passes::Schedule> pre_schedule(const place::ActiveBackends& active, support::Diagnostics& diags) {
+passes::Schedule pre_schedule(const place::ActiveBackends& active) {
   std::vector<const ir::Backend*> backends;
   for (const place::ActiveBackend& backend : active) backends.push_back(backend.backend);
-  return passes::compose_pre_phase(backends, diags);
+  return passes::compose_pre_phase(backends);
 }
 
 namespace {
@@ -118,7 +118,7 @@ void fold_again(std::vector<passes::Pass>* all, const RewriteCounts* counts) {
 std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place::ActiveBackends& active,
                                    RewriteCounts* counts) {
   std::vector<passes::Pass> all;
-  for (const passes::PhaseStep& step : schedule.steps) {
+  for (const passes::PhaseStep& step : schedule) {
     if (step.pass != nullptr) {
       if (!is_unwanted(*step.pass, active)) all.push_back(*step.pass);
       continue;

@@ -15,11 +15,12 @@ namespace collage::driver {
 /// How often each rewrite was applied.
 using RewriteCounts = std::map<std::string, int>;
 
-/// The passes that run before candidates are searched. Returns nullopt after errors.
-std::optional<passes::Schedule> pre_schedule(const place::ActiveBackends& active, support::Diagnostics& diags);
+/// The passes that run before candidates are searched.
+passes::Schedule pre_schedule(const place::ActiveBackends& active);
 
 /// Passes that run the steps in order, without those that would take away a form that a rule is about: `fuse_quantized`
-/// where it is products between conversions, `fuse_normalizations` where it is the parts of a layer norm. They refer to `active` and to `counts`, which must live on.
+/// where it is products between conversions, `fuse_normalizations` where it is the parts of a layer norm. They refer to
+/// `active` and to `counts`, which must live on.
 std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place::ActiveBackends& active,
                                    RewriteCounts* counts);
 

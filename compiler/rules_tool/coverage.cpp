@@ -8,7 +8,9 @@
 
 #include "compiler/import/onnx.h"
 #include "compiler/match/matcher.h"
+#include "compiler/match/rewrite.h"
 #include "compiler/passes/pass_manager.h"
+#include "compiler/passes/phases.h"
 #include "compiler/sema/model/build_graph.h"
 
 namespace collage::rules_tool {
@@ -26,7 +28,22 @@ struct RuleCounts {
 
 using Counts = std::vector<std::vector<RuleCounts>>;  ///< by backend and rule
 
-std::optional<ir::Graph> load_model(support::SourceManager& sources, const std::string& path, Diagnostics& diags) {
+/// What runs before matching where all backends are active.
+std::vector<passes::Pass> passes_of(const ir::RuleSet& rules) {
+  std::vector<const ir::Backend*> backends;
+  for (const ir::Backend& backend : rules.backends) backends.push_back(&backend);
+  std::vector<passes::Pass> all;
+  for (const passes::PhaseStep& step : passes::compose_pre_phase(backends)) {
+    const auto rewrite = [step](ir::Graph& graph, passes::PassContext&) {
+      return match::apply_rewrite(graph, *step.backend, *step.rewrite, {});
+    };
+    all.push_back(step.pass != nullptr ? *step.pass : passes::Pass{step.name, "a rewrite of a rule file", rewrite});
+  }
+  return all;
+}
+
+std::optional<ir::Graph> load_model(support::SourceManager& sources, const std::string& path,
+                                    const std::vector<passes::Pass>& all, Diagnostics& diags) {
   std::filesystem::path file(path);
   std::optional<ir::Graph> graph;
   if (file.extension() == ".onnx") {
@@ -38,7 +55,7 @@ std::optional<ir::Graph> load_model(support::SourceManager& sources, const std::
     std::optional<sema::Model> model = sema::load_model_text(sources, *id, file.parent_path().string(), diags);
     if (model) graph = std::move(model->graph);
   }
-  if (!graph || !passes::run_passes(*graph, passes::all_passes(), {}, diags)) return std::nullopt;
+  if (!graph || !passes::run_passes(*graph, all, {}, diags)) return std::nullopt;
   return graph;
 }
 
@@ -157,8 +174,9 @@ bool report_coverage(support::SourceManager& sources, const ir::RuleSet& rules, 
     counts.push_back(std::move(of_backend));
   }
   bool good = true;
+  const std::vector<passes::Pass> all = passes_of(rules);
   for (const std::string& path : models) {
-    std::optional<ir::Graph> graph = load_model(sources, path, diags);
+    std::optional<ir::Graph> graph = load_model(sources, path, all, diags);
     good = good && graph;
     if (!graph) continue;
     for (size_t b = 0; b < counts.size(); ++b) count_model(*graph, rules.backends[b], counts[b]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `collage-rules coverage RULES --models MODELS`: which rules match somewhere in a corpus of models, and which clauses
-// refuse something. Models are seen as `collagec` sees them: after the passes.
+// refuse something. Models are seen as `collagec` sees them: after the passes and the rewrites of all backends.
 #pragma once
 
 #include <string>

@@ -117,7 +117,7 @@ class Classifier {
     if (last->brace == Brace::Block) return true;  // `}` too, but for what closes_block() takes care of
     if (last->is(";")) return !token.is(";");
     if (token.kind != Kind::Keyword && token.kind != Kind::Name) return false;
-    if (in_phase()) return !last->is("after") && !last->is("never") && !token.is("after");
+    if (in_phase()) return true;
     const syntax::Keyword* keyword = syntax::find_keyword(token.text);
     if (keyword == nullptr || (keyword->starts & blocks_around()) == 0) return false;
     if (last->is("rule") || last->is("def")) return false;  // its name, its kind

@@ -268,12 +268,6 @@ struct InnerAst {
   std::optional<NumberAst> uses;
 };
 
-/// `inplace r -> y`
-struct InplaceAst {
-  Word operand;
-  Word result;
-};
-
 /// `split c along channels, rows into devices(npu)`
 struct SplitAst {
   Word name;
@@ -360,7 +354,6 @@ struct RuleAst {
   std::vector<NeedsAst> needs;
   std::vector<WhereAst> clauses;
   std::vector<InnerAst> inners;
-  std::vector<InplaceAst> inplaces;
   std::vector<SplitAst> splits;
   std::vector<FormatItemAst> formats;
   std::vector<KnobAst> knobs;
@@ -397,17 +390,10 @@ struct RewriteAst {
   std::vector<TestAst> tests;
 };
 
-/// `fold_batch_norm after fold_constants`, `never eliminate_dead`
-struct PhaseItemAst {
-  Word pass;
-  bool is_never = false;
-  std::optional<Word> after;
-};
-
+/// `phase pre { fold_constants, strip_identity }`
 struct PhaseAst {
   Word name;  ///< pre, post
-  std::optional<Word> only;
-  std::vector<PhaseItemAst> items;
+  std::vector<Word> passes;
 };
 
 struct LimitAst {

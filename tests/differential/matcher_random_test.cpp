@@ -168,7 +168,7 @@ std::string random_rules(Random& random) {
     std::string rule =
         fmt::format("  rule r{} {{\n    match {}{}\n", i, PatternMaker(random).run(),
                     random.pick({"", "", "", ", Exp?(Max(root, ..))", ", (s, _) = Split(root)", ", any_op(root, ..)"}));
-    if (random.chance(40)) rule += "    where uses(root) == 1 else \"{uses(root)} readers\"\n";
+    if (random.chance(40)) rule += "    where not is_output(root) else \"an output\"\n";
     rule += "    cost bytes / (1 GB/s)\n  }\n";
     support::SourceManager sources;
     support::Diagnostics diags(sources);

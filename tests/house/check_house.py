@@ -11,6 +11,7 @@
   guards   every source file starts with the SPDX line, every header has `#pragma once`
   names    constants and types of unnamed namespaces differ within a library, whose files are compiled in groups
   paths    every path that a .md file names exists, and every source file that a comment names
+  words    every keyword and every function of the rule language stands in a rule file of rules/ or examples/
 """
 import os
 import re
@@ -303,7 +304,33 @@ def check_comments(house):
                     yield f"{path}:{number}: {name} does not exist"
 
 
-CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments)
+# --- words of the rule language ---
+
+LITERAL = re.compile(r'"""(.*?)"""|"((?:\\.|[^"\\\n])*)"|//[^\n]*', re.S)
+
+
+def without_literals(text):
+    """The text of a rule file without comments and strings; of a message, `{expressions}` stay."""
+    return LITERAL.sub(lambda found: " ".join(re.findall(r"(?<!\\)\{[^{}]*\}", found[1] or found[2] or "")), text)
+
+
+def check_words(house):
+    shipped = [path for path in house.paths if path.endswith(".rules") and path.startswith(("rules/", "examples/"))]
+    text = "\n".join(without_literals(read(house.root, path)) for path in sorted(shipped))
+    # `at` is written `list[i]`.
+    uses = {"keyword": r"(?<![.\w])%s\b", "function": r"(?<![.\w])%s\(", "at": r"[\w)\]]\["}
+    tables = (("keyword", "grammar/rules_keywords.def", r'^KEYWORD\(\w+, "(\w+)"'),
+              ("function", "compiler/ir/rules/functions.def", r"^FUNCTION\((\w+)"))
+    for kind, path, row in tables:
+        if path not in house.paths:
+            continue
+        for word in sorted(set(re.findall(row, read(house.root, path), re.M))):
+            use = uses["at"] if (kind, word) == ("function", "at") else uses[kind] % word
+            if not re.search(use, text):
+                yield f"{path}: no rule file of rules/ or examples/ uses the {kind} `{word}`"
+
+
+CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments, check_words)
 
 
 def violations(root):

@@ -106,6 +106,24 @@ class HouseTest(unittest.TestCase):
         self.expect({"compiler/lower/d.cpp": SPDX + "// As in b.h, lower/b.h and gone.h.\n"},
                     "compiler/lower/d.cpp:2: gone.h does not exist")
 
+    def test_words_of_the_rule_language(self):
+        words = {"compiler/README.md": README.replace("`beside/`", "`beside/`, `ir/`"),
+                 "grammar/rules_keywords.def": SPDX + 'KEYWORD(RULE, "rule", Reserved)\nKEYWORD(INTO, "into", MayBeName)\n',
+                 "compiler/ir/rules/functions.def":
+                     SPDX + "FUNCTION(abs, abs, Number)\nFUNCTION(at, at, Number)\nFUNCTION(dim, dim, Number)\n"}
+        keyword = "grammar/rules_keywords.def: no rule file of rules/ or examples/ uses the keyword `into`"
+        function = "compiler/ir/rules/functions.def: no rule file of rules/ or examples/ uses the function `{}`"
+        used = 'rule r { where abs(x) else "{dim(x, 1)}" where c.pads[0] into }'
+        self.expect({**words, "rules/a.rules": used})
+        self.expect({**words, "examples/deeper/a.rules": used.replace("into", "// into")}, keyword)
+        self.expect({**words, "rules/a.rules": used.replace("into", '"into"').replace("{dim(x, 1)}", "dim(x, 1)")},
+                    keyword, function.format("dim"))
+        self.expect({**words, "rules/a.rules": "rule r { x.into into }"},
+                    *[function.format(name) for name in ("abs", "at", "dim")])
+        self.expect({**words, "tests/a.rules": used},
+                    *[f"grammar/rules_keywords.def: no rule file of rules/ or examples/ uses the keyword `{name}`"
+                      for name in ("into", "rule")], *[function.format(name) for name in ("abs", "at", "dim")])
+
 
 if __name__ == "__main__":
     unittest.main()

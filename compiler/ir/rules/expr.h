@@ -15,10 +15,10 @@ namespace collage::ir {
 
 struct CostTable;
 
-/// Type of an expression's value. A Value or Node only serves as an argument: `dim(x, 1)`, `c.group`; so does an
-/// Operator, the name of an operator or of a class, and Values, the operands that `..` or `each` takes. Bools is a list
-/// of truth values: a comparison inside `all(…)` gives one.
-enum class ExprType { Number, Bool, String, DType, Numbers, Bools, Value, Node, Operator, Values };
+/// Type of an expression's value. A Value or Node only serves as an argument: `dim(x, 1)`, `c.group`; so do
+/// Values, the operands that `..` or `each` takes. Bools is a list of truth values: a comparison inside `all(…)` gives
+/// one.
+enum class ExprType { Number, Bool, String, DType, Numbers, Bools, Value, Node, Values };
 
 /// Units are typed: they add only to themselves. Products with plain numbers keep the unit; bytes / rate is a time;
 /// power * time is an energy; number of a unit over the same unit is plain. In SI: seconds, bytes, bytes per second,

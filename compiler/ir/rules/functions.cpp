@@ -27,7 +27,7 @@ FunctionDef row(std::string_view name, FunctionId id, ExprType result, std::opti
 const std::vector<FunctionDef>& table() {
   constexpr std::optional<Unit> None = Unit::None, Bytes = Unit::Bytes, Same = std::nullopt;
   const Arg Number{ExprType::Number}, Numbers{ExprType::Numbers}, Value{ExprType::Value}, Node{ExprType::Node},
-      String{ExprType::String}, Condition{ExprType::Bools}, Operator{ExprType::Operator}, Rest{};
+      String{ExprType::String}, Condition{ExprType::Bools}, Rest{};
   static const std::vector<FunctionDef> rows = {
 #define FUNCTION(name, evaluator, result, unit, facts, doc, ...) \
   row(#name, FunctionId::evaluator, ExprType::result, unit, facts, doc, {__VA_ARGS__}),
@@ -126,7 +126,6 @@ std::string_view name_of(ExprType type) {
     case ExprType::DType: return "dtype";
     case ExprType::Numbers: return "list of numbers";
     case ExprType::Bools: return "comparison of lists";
-    case ExprType::Operator: return "operator";
     case ExprType::Value: return "value";
     case ExprType::Node: return "node";
     case ExprType::Values: return "list of operands";

@@ -103,13 +103,6 @@ struct Inner {
   support::Span span;
 };
 
-/// `inplace r -> y`: the kernel writes `y` over `r`. A condition on `r`: nobody else may want it.
-struct Inplace {
-  int operand = -1;
-  int result = -1;
-  support::Span span;
-};
-
 /// `split c along channels into devices(npu)`: the match may also run cut along an axis of `c`, on several instances
 /// of the device at once.
 struct SplitClause {
@@ -214,7 +207,6 @@ struct Rule {
   std::vector<Need> needs;
   std::vector<Clause> clauses;  ///< those without a knob; the others are the kernels'
   std::vector<Inner> inners;
-  std::vector<Inplace> inplaces;
   std::vector<FormatClause> formats;  ///< what kernels inherit
   std::vector<SplitClause> splits;    ///< one per axis
   std::vector<Kernel> kernels;  ///< at least one; the cheapest whose needs and clauses hold runs, the first of equals
@@ -252,17 +244,14 @@ struct Rewrite {
   support::Span span;  ///< of its name
 };
 
-/// `fold_batch_norm after fold_constants`, `never eliminate_dead`
+/// A vetted pass, or a rewrite of the backend.
 struct PhaseItem {
-  std::string pass;  ///< a vetted pass, or a rewrite of the backend
-  bool is_never = false;
-  std::string after;  ///< may be empty
+  std::string pass;
   support::Span span;
 };
 
 struct Phase {
   bool is_post = false;
-  bool is_only = false;  ///< passes that it does not list are not asked for
   std::vector<PhaseItem> items;
   support::Span span;  ///< of its name
 };

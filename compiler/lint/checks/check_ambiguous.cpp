@@ -125,7 +125,7 @@ std::optional<int> ambiguous_capture(const ir::Graph& graph, const ir::Backend& 
 /// Checks one rule that matches the same nodes in two ways.
 void check_ways(const ir::Backend& backend, int index, support::Diagnostics& diags) {
   const ir::Rule& rule = backend.rules[static_cast<size_t>(index)];
-  if (!has_one_plain_kernel(rule) || !rule.inners.empty() || !rule.inplaces.empty()) return;
+  if (!has_one_plain_kernel(rule) || !rule.inners.empty()) return;
   if (!rule.cost || rule.measured || backend.policy.measured || rule.lowering.args.empty()) return;
   for (const ir::Graph& graph : witnesses_of(backend, index, 8)) {
     std::optional<int> capture = ambiguous_capture(graph, backend, rule);

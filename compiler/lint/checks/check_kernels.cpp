@@ -39,7 +39,6 @@ ir::Rule with_one_kernel(const ir::Rule& rule, const ir::Kernel& kernel) {
   alone.lowering = kernel.lowering;
   alone.formats = kernel.formats;
   alone.inners.clear();  // the match is the same
-  alone.inplaces.clear();
   alone.splits.clear();
   ir::Kernel plain;
   plain.cost = kernel.cost;

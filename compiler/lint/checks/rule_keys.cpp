@@ -107,8 +107,7 @@ RuleKeys::RuleKeys(const ir::Backend& backend) {
     for (const ir::Clause& clause : rule.clauses) collect_equalities(clause.condition, pattern.names(), &key.equals);
     if (rule.cost) key.cost = text_of(*rule.cost, CaptureNames(rule.captures.size(), "?"), {});
     const bool is_simple = rule.kernels.size() == 1 && rule.kernels[0].knobs.empty() && rule.inners.empty() &&
-                           rule.inplaces.empty() && rule.splits.empty() && rule.needs.empty() &&
-                           rule.kernels[0].needs.empty();
+                           rule.splits.empty() && rule.needs.empty() && rule.kernels[0].needs.empty();
     if (is_simple && !key.pattern.empty()) {
       key.first = first.emplace(text_of_rule(backend, rule, pattern), index).first->second;
     }

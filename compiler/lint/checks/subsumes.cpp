@@ -130,10 +130,8 @@ class RuleCover {
 
   std::optional<Cover> run() {
     // A restriction of the special rule alone does not matter; one of the general rule may.
-    bool is_restricted = !general_.inners.empty() || !general_.inplaces.empty();
-    bool are_plain = has_one_plain_kernel(general_) && has_one_plain_kernel(special_) && special_.inplaces.empty() &&
-                     special_.splits.empty();
-    if (is_restricted || !are_plain) return std::nullopt;
+    bool are_plain = has_one_plain_kernel(general_) && has_one_plain_kernel(special_) && special_.splits.empty();
+    if (!general_.inners.empty() || !are_plain) return std::nullopt;
     if (general_.measured != special_.measured || general_.cost.has_value() != special_.cost.has_value())
       return std::nullopt;
     auto general_forms = forms_of(general_);

@@ -148,8 +148,6 @@ int Facts::number(const Expr& expr) {
     if (is_call(expr.args[0], FunctionId::shape)) return dim_of(text(expr.args[0].args.at(0)), *index);
   }
   if (is_call(expr, FunctionId::rank)) return rank_of(text(expr.args.at(0)));
-  if (is_call(expr, FunctionId::len) && is_call(expr.args.at(0), FunctionId::shape))
-    return rank_of(text(expr.args[0].args.at(0)));
   std::string key = text(expr);
   if (auto found = index_.find(key); found != index_.end()) return found->second;
   Range range = range_of(expr, settings_, nullptr);

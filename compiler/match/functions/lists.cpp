@@ -29,21 +29,7 @@ Evaluated joined(const Call& call, Reduction how) {
   return result ? number(*result) : failed(std::move(why));
 }
 
-Evaluated joined_per(const Call& call, Reduction how) {
-  const NumberList* list = list_of(call);
-  if (list == nullptr) return number(0);
-  std::string why;
-  auto result = reduce_per(how, *list, as_number(call.args[1]).real(), &why);
-  if (!result) return failed(std::move(why));
-  return {EvalValue(std::move(*result)), ""};
-}
-
 }  // namespace
-
-Evaluated eval_len(const Call& call) {
-  const NumberList* list = list_of(call);
-  return number(list == nullptr ? 0 : list->items.size());
-}
 
 Evaluated eval_at(const Call& call) {
   const NumberList* list = list_of(call);
@@ -77,12 +63,6 @@ Evaluated eval_any(const Call& call) {
   return boolean(list == nullptr ? as_bool(call.args[0]) : count_true(*list) > 0);
 }
 
-Evaluated eval_count(const Call& call) {
-  const NumberList* list = list_of(call);
-  if (list == nullptr) return number(as_bool(call.args[0]) ? 1 : 0);
-  return number(count_true(*list));
-}
-
 Evaluated eval_sum(const Call& call) {
   return joined(call, Reduction::Sum);
 }
@@ -95,14 +75,13 @@ Evaluated eval_min_of(const Call& call) {
 Evaluated eval_max_of(const Call& call) {
   return joined(call, Reduction::Max);
 }
-Evaluated eval_sum_per(const Call& call) {
-  return joined_per(call, Reduction::Sum);
-}
-Evaluated eval_min_per(const Call& call) {
-  return joined_per(call, Reduction::Min);
-}
-Evaluated eval_max_per(const Call& call) {
-  return joined_per(call, Reduction::Max);
-}
 
+Evaluated eval_sum_per(const Call& call) {
+  const NumberList* list = list_of(call);
+  if (list == nullptr) return number(0);
+  std::string why;
+  auto sums = sum_per(*list, as_number(call.args[1]).real(), &why);
+  if (!sums) return failed(std::move(why));
+  return {EvalValue(std::move(*sums)), ""};
+}
 }  // namespace collage::match

@@ -2,9 +2,6 @@
 // Functions of a captured value or node: its type, its place in the graph, its elements if it is a constant.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
-
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/match/functions/functions.h"
 
@@ -25,33 +22,6 @@ template <typename Ask>
 Evaluated of_value(const Call& call, Ask ask) {
   const Binding* binding = present_capture(call, 0);
   return binding == nullptr ? number(0) : ask(call.context.graph.value(binding->value));
-}
-
-/// True if the node's operator is named among the arguments after the first.
-bool is_listed(const Call& call, NodeId node) {
-  std::string_view op = call.context.graph.node(node).op->name;
-  return std::any_of(call.args.begin() + 1, call.args.end(), [&](const EvalValue& arg) {
-    const auto* wanted = std::get_if<std::string>(&arg);
-    return wanted != nullptr && *wanted == op;
-  });
-}
-
-/// True if a path leads from `from` to `to`. Ids are a topological order, so nothing before `from` lies on one.
-bool has_path(const Graph& graph, ValueId from, ValueId to) {
-  NodeId first = graph.value(from).producer;
-  std::set<NodeId> seen;
-  std::vector<ValueId> open{to};
-  while (!open.empty()) {
-    ValueId value = open.back();
-    open.pop_back();
-    if (value == from) return true;
-    NodeId node = graph.value(value).producer;
-    if (!node.is_valid() || (first.is_valid() && node < first) || !seen.insert(node).second) continue;
-    for (ValueId input : graph.node(node).inputs) {
-      if (input.is_valid()) open.push_back(input);
-    }
-  }
-  return false;
 }
 
 bool stretches(const ir::Shape& from, const ir::Shape& to) {
@@ -107,17 +77,8 @@ Evaluated eval_is_const(const Call& call) {
   return of_value(call, [](const ir::Value& value) { return boolean(value.is_constant()); });
 }
 
-Evaluated eval_is_input(const Call& call) {
-  return of_value(call,
-                  [](const ir::Value& value) { return boolean(!value.is_constant() && !value.producer.is_valid()); });
-}
-
 Evaluated eval_is_output(const Call& call) {
   return of_value(call, [](const ir::Value& value) { return boolean(value.is_output); });
-}
-
-Evaluated eval_uses(const Call& call) {
-  return of_value(call, [](const ir::Value& value) { return number(value.uses.size() + (value.is_output ? 1 : 0)); });
 }
 
 Evaluated eval_value(const Call& call) {
@@ -159,26 +120,6 @@ Evaluated eval_keeps_finite(const Call& call) {
   const ir::Node& node = call.context.graph.node(captured->node);
   const bool is_tried = call.context.backend.runtime == ir::RuntimeKind::Library && node.inputs.size() == 1;
   return boolean(!is_tried || !environment->makes_nan(call.context.backend.library, node.op->name, node.attrs));
-}
-
-Evaluated eval_fed_by(const Call& call) {
-  return of_value(call, [&](const ir::Value& value) {
-    return boolean(value.producer.is_valid() && is_listed(call, value.producer));
-  });
-}
-
-Evaluated eval_read_by(const Call& call) {
-  return of_value(call, [&](const ir::Value& value) {
-    return boolean(std::any_of(value.uses.begin(), value.uses.end(),
-                               [&](const ir::Use& use) { return is_listed(call, use.node); }));
-  });
-}
-
-Evaluated eval_reaches(const Call& call) {
-  const Binding* from = present_capture(call, 0);
-  if (from == nullptr) return number(0);
-  const Binding* to = present_capture(call, 1);
-  return boolean(to != nullptr && has_path(call.context.graph, from->value, to->value));
 }
 
 Evaluated eval_broadcasts(const Call& call) {

@@ -191,7 +191,7 @@ class Completer {
         captures();
       }
     }
-    if (head == "inner" || head == "inplace" || head == "split" || head == "test") captures();
+    if (head == "inner" || head == "split" || head == "test") captures();
     if (head == "split") {
       words(ir::split_axis_names(), ItemKind::Value);
       names_of("device", ItemKind::Value);

@@ -24,17 +24,8 @@ bool build_phases(const syntax::BackendAst& ast, ir::Backend* backend, support::
     ir::Phase phase;
     phase.is_post = name == "post";
     phase.span = phase_ast.name.span;
-    phase.is_only = phase_ast.only.has_value();
-    if (phase.is_only && phase.is_post) {
-      ok = diags.error(Code::SyntaxError, phase_ast.only->span,
-                       "`phase post` runs what it lists, with or without `only`");
-    }
-    for (const syntax::PhaseItemAst& item_ast : phase_ast.items) {
-      ir::PhaseItem item{item_ast.pass.text, item_ast.is_never, "", item_ast.pass.span};
-      if (item_ast.after) {
-        item.after = item_ast.after->text;
-        item.span = item_ast.pass.span.to(item_ast.after->span);
-      }
+    for (const syntax::Word& pass : phase_ast.passes) {
+      ir::PhaseItem item{pass.text, pass.span};
       auto first = std::find_if(phase.items.begin(), phase.items.end(),
                                 [&](const ir::PhaseItem& other) { return other.pass == item.pass; });
       if (first != phase.items.end()) {

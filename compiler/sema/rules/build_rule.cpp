@@ -54,7 +54,6 @@ class RuleBuilder {
     ok = build_knobs(ast_.knobs, rule_, &knobs_, diags_) && ok;
     ok = clauses() && ok;
     ok = inners() && ok;
-    ok = inplaces() && ok;
     ok = formats(ast_.formats, scope(), &rule_.formats) && check_same_as(rule_.formats) && ok;
     ok = splits() && ok;
     ok = cost(ast_.costs, scope(&knobs_), &rule_) && ok;
@@ -164,19 +163,6 @@ class RuleBuilder {
         }
       }
       rule_.inners.push_back(inner);
-    }
-    return ok;
-  }
-
-  bool inplaces() {
-    bool ok = true;
-    for (const syntax::InplaceAst& ast : ast_.inplaces) {
-      ir::Inplace inplace;
-      inplace.operand = find_capture(ast.operand, Code::UnknownName);
-      inplace.result = find_capture(ast.result, Code::UnknownName);
-      inplace.span = ast.operand.span.to(ast.result.span);
-      ok = ok && inplace.operand >= 0 && inplace.result >= 0;
-      rule_.inplaces.push_back(inplace);
     }
     return ok;
   }

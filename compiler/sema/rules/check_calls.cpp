@@ -158,10 +158,6 @@ Checked ExprChecker::call_of(std::string_view function, const ExprAst& ast) {
   bool ok = true;
   for (size_t i = 0; i < ast.args.size(); ++i) {
     ExprType wanted = def.args[std::min(i, def.args.size() - 1)];
-    if (wanted == ExprType::Operator) {
-      ok = operator_args(ast.args[i], &expr.args) && ok;
-      continue;
-    }
     Checked arg = i == 0 ? std::move(*first) : check_plain(ast.args[i]);
     ok = ok && arg;
     if (!arg) continue;

@@ -14,7 +14,7 @@ using Checked = std::optional<Expr>;
 
 namespace {
 
-constexpr std::string_view kElementwise = "`all(…)`, `any(…)` and `count(…)` compare element by element";
+constexpr std::string_view kElementwise = "`all(…)` and `any(…)` compare element by element";
 
 /// The value of literals and arithmetic on them; nothing for other expressions.
 std::optional<ir::Number> literal_result(const Expr& expr) {
@@ -235,7 +235,7 @@ Checked ExprChecker::conditional(const ExprAst& ast) {
     return diags_.error(Code::ExpressionType, ast.args[0].span, "after `if` stands a condition, found {}",
                         with_article(describe(*condition)));
   }
-  bool is_value = yes->type != ExprType::Value && yes->type != ExprType::Node && yes->type != ExprType::Operator;
+  bool is_value = yes->type != ExprType::Value && yes->type != ExprType::Node;
   if (!is_value || yes->type != no->type || yes->unit != no->unit) {
     return diags_.error(Code::ExpressionType, ast.args[2].span, "`then` gives {}, `else` {}",
                         with_article(describe(*yes)), with_article(describe(*no)));

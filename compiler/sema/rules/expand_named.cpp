@@ -13,7 +13,7 @@ using support::Diagnostics;
 using syntax::ExprAst;
 using syntax::Word;
 
-/// `fed_by(x, act)` in a body: an argument may name operators.
+/// `op(c) in {act}` in a body: an argument may name operators.
 bool names_operators(const ExprAst& ast, const ExprScope& scope) {
   if (ast.kind != ExprAst::Kind::Name) return false;
   const std::string& word = !scope.variable.empty() && ast.text == scope.variable ? scope.member : ast.text;

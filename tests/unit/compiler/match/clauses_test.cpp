@@ -26,12 +26,10 @@ TEST(Clauses, ReductionsOfConstants) {
            "max(values(w)) == 6 and min(values(w)) == -4",
            "sum_per(values(w), 0) == [2, 7]",
            "sum_per(abs(values(w)), 1) == [5, 7, 9]",
-           "max_per(values(w), -2) == [3, 6]",
-           "min_per(values(w), 1) == [-4, -2, 3]",
-           "len(values(w)) == 6 and values(w)[-1] == 6",
+           "sum_per(values(w), -2) == [2, 7]",
+           "values(w)[-1] == 6",
            "all(values(w) >= -4) and not all(values(w) > -4)",
            "any(values(w) == 5) and not any(values(w) == 7)",
-           "count(values(w) < 0) == 2",
            "all(values(w) in {1, -2, 3, -4, 5, 6})",
            "all(values(w) < 4 or values(w) > 4.5)",
            "any(not values(w) < 6)",
@@ -67,8 +65,8 @@ TEST(Clauses, FunctionsOfValues) {
   for (const char* condition : {
            "rank(w) == 2 and dim(w, 0) == 2 and dim(w, -1) == 3 and shape(w) == [2, 3]",
            "elems(w) == 6 and bytes(w) == 24 B and dtype(w) == f32",
-           "is_const(w) and not is_const(x) and is_input(x) and not is_input(w) and not is_output(x)",
-           "uses(x) == 1 and broadcasts(w, w) and not broadcasts(w, x)",
+           "is_const(w) and not is_const(x) and not is_output(x)",
+           "broadcasts(w, w) and not broadcasts(w, x)",
        }) {
     EXPECT_EQ(on_weights(condition), "holds") << condition;
   }
@@ -78,9 +76,9 @@ TEST(Clauses, FunctionsOfValues) {
 
 /// What a list that comes from an absent capture counts in a cost, beside `1 s`.
 TEST(Clauses, ListsOfAnAbsentCaptureAreZero) {
-  for (const char* term : {"len(shape(b))", "at(shape(b), 0)", "sum(values(b))", "product(values(b))", "max(values(b))",
-                           "min(values(b))", "count(values(b) > 0)", "len(sum_per(values(b), 0))",
-                           "len(max_per(values(b), 0))", "len(abs(values(b)))", "max(abs(values(b)))", "rank(b)"}) {
+  for (const char* term :
+       {"at(shape(b), 0)", "sum(values(b))", "product(values(b))", "max(values(b))", "min(values(b))",
+        "sum(sum_per(values(b), 0))", "sum(abs(values(b)))", "max(abs(values(b)))", "rank(b)"}) {
     Case setup;
     setup.model("(%x: f32[1, 2]) -> (%y: f32[1, 3])", "%w = const splat 1.0 : f32[2, 3]\n%y = Gemm(%x, %w)")
         .rule(std::string("match Gemm(x, w: const, b?: const) cost 1 s + 1 s * ") + term);
@@ -126,7 +124,7 @@ TEST(Clauses, Versions) {
   EXPECT_EQ(on_weights("version_at_least(library_version, \"999\")"), "holds");
 }
 
-TEST(Clauses, PathsAndNeighbours) {
+TEST(Clauses, OperatorsAndOutputs) {
   auto on = [](const std::string& condition) {
     Case setup;
     setup
@@ -136,17 +134,8 @@ TEST(Clauses, PathsAndNeighbours) {
     return setup.refusals();
   };
   for (const char* condition : {
-           "reaches(b, a)",
-           "reaches(a, a)",
-           "not reaches(a, b)",
-           "not reaches(b, r)",
-           "reaches(r, y)",
-           "fed_by(b, Relu) and fed_by(b, Tanh, Relu) and not fed_by(b, Tanh)",
-           "fed_by(b, elementwise)",
-           "read_by(r, Add) and not read_by(r, Sub)",
            "op(a) == Sigmoid and op(a) in {Relu, elementwise} and op(y) != Sub",
            "is_output(r) and is_output(y) and not is_output(b)",
-           "not is_input(b)",
            "broadcasts(a, y)",
        }) {
     EXPECT_EQ(on(condition), Sets{}) << condition;
@@ -168,31 +157,6 @@ TEST(Clauses, InnerValuesAreReadInsideOnly) {
   Case twice;
   twice.model(kUnary, "%t = Tanh(%x)\n%y = Mul(%t, %t)").rule("match Mul(c = Tanh(v), c) inner c uses 1");
   EXPECT_EQ(twice.refusals(), (Sets{"`%t` is read 2 times, need 1"}));
-}
-
-TEST(Clauses, OverwrittenOperandBelongsToNobodyElse) {
-  const char* rule = "match y = Add(Relu(v), r) inplace r -> y";
-  const char* head = "(%a: f32[4], %b: f32[4]) -> (%y: f32[4])";
-  Case fits;
-  fits.model(head, "%c = Relu(%a)\n%t = Tanh(%b)\n%y = Add(%c, %t)").rule(rule);
-  EXPECT_EQ(fits.matched(), (Sets{"c y"}));
-  Case input;
-  input.model(head, "%c = Relu(%a)\n%y = Add(%c, %b)").rule(rule);
-  EXPECT_EQ(input.refusals(), (Sets{"`%b` cannot be overwritten: it is a model input"}));
-  Case read;
-  read.model("(%a: f32[4], %b: f32[4]) -> (%y: f32[4], %u: f32[4])",
-             "%c = Relu(%a)\n%t = Tanh(%b)\n%y = Add(%c, %t)\n%u = Abs(%t)")
-      .rule(rule);
-  EXPECT_EQ(read.refusals(), (Sets{"`%t` cannot be overwritten: it is also read by `%u`"}));
-  Case smaller;
-  smaller.model("(%a: f32[2, 4], %b: f32[4]) -> (%y: f32[2, 4])", "%c = Relu(%a)\n%t = Tanh(%b)\n%y = Add(%c, %t)")
-      .rule(rule);
-  EXPECT_EQ(smaller.refusals(), (Sets{"`%t` cannot be overwritten: it has 16 bytes, `%y` has 32"}));
-}
-
-std::string chosen(const Case& setup) {
-  auto matches = setup.matches();
-  return matches.size() == 1 ? match::name_of(setup.backend().rules[0], matches[0]) : "no match";
 }
 
 TEST(Kernels, CheapestThatApplies) {

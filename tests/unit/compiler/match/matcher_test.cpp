@@ -139,14 +139,6 @@ TEST(Match, InnerModelOutputIsReadOutside) {
   EXPECT_EQ(setup.refusals(), (Sets{"`%r` is a model output"}));
 }
 
-TEST(Match, UsesCountsReadersAndOutputs) {
-  Case setup;
-  setup.model("(%x: f32[4]) -> (%r: f32[4], %y: f32[4])", "%r = Relu(%x)\n%y = Relu(%r)")
-      .rule("match c = Relu(v) where uses(c) == 1 else \"{uses(c)} readers\" lower \"l\"");
-  EXPECT_EQ(setup.matched(), (Sets{"y"}));
-  EXPECT_EQ(setup.refusals(), (Sets{"2 readers"}));
-}
-
 TEST(Match, FirstClauseThatFailsGivesTheReason) {
   Case setup;
   setup.model(kConv, with_weights("%y = Conv(%x, %w)"))

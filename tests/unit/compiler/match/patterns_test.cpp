@@ -89,7 +89,7 @@ TEST(MatchPatterns, NameOfACallIsItsRoot) {
   Case setup;
   setup.model(kUnary, "%y = Relu(%x)")
       .add_rules(std::string(defs) +
-                 "backend b { runtime host_jit rule r { match n = last(v) where uses(n) == 1 cost 0 s } }");
+                 "backend b { runtime host_jit rule r { match n = last(v) where is_output(n) cost 0 s } }");
   auto matches = setup.matches();
   ASSERT_EQ(matches.size(), 1u);
   EXPECT_EQ(setup.names({matches[0].bindings[static_cast<size_t>(setup.backend().rules[0].find_capture("n"))].node}),
@@ -118,7 +118,7 @@ TEST(MatchPatterns, RepetitionWithFurtherOperands) {
 TEST(MatchPatterns, NameOfARepetitionIsItsLastOperator) {
   Case setup;
   setup.model("(%x: f32[4]) -> (%y: f32[4], %z: f32[4])", "%a = Relu(%x)\n%y = Relu(%a)\n%z = Exp(%y)")
-      .rule("match r = Relu{2}(v) where uses(r) == 2 lower \"l\"");
+      .rule("match r = Relu{2}(v) where is_output(r) lower \"l\"");
   EXPECT_EQ(setup.matched(), (Sets{"a y"}));
 }
 

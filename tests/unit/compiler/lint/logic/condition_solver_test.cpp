@@ -32,7 +32,7 @@ TEST(LintConditions, ThatExcludeEachOther) {
            "where lanes == 32",
            "where (dim(x, 0) == 1 or dim(x, 0) == 2) and not (dim(x, 0) < 3)",
            "where dim(x, 0) / 4 > 3 where dim(x, 0) / 4 < 2",
-           "where len(shape(x)) == 2 where rank(x) == 3",
+           "where shape(x) == [2, 2] where rank(x) == 3",
            "where shape(x)[0] == 2 where dim(x, 0) == 3",
            "where is_const(c)",
            "where rank(x) > 64",
@@ -69,8 +69,8 @@ TEST(LintConditions, ThatMayHold) {
 std::string random_condition(std::mt19937& random, int depth) {
   auto pick = [&](const auto& from) { return std::string(from[random() % from.size()]); };
   static constexpr std::array<const char*, 12> kNumbers = {
-      "dim(x, 0)", "dim(x, 1)", "dim(x, -1)",    "dim(y, 0)",         "rank(x)",       "rank(y)",
-      "elems(x)",  "lanes",     "dim(x, 0) % 4", "dim(x, 1) % lanes", "len(shape(y))", "dim(x, 0) - dim(y, 0)"};
+      "dim(x, 0)", "dim(x, 1)", "dim(x, -1)",    "dim(y, 0)",         "rank(x)",   "rank(y)",
+      "elems(x)",  "lanes",     "dim(x, 0) % 4", "dim(x, 1) % lanes", "dim(y, 1)", "dim(x, 0) - dim(y, 0)"};
   static constexpr std::array<const char*, 7> kConstants = {"0", "1", "2", "4", "8", "12", "2.5"};
   static constexpr std::array<const char*, 6> kOps = {"==", "!=", "<", "<=", ">", ">="};
   static constexpr std::array<const char*, 3> kDtypes = {"f32", "f64", "i32"};
