@@ -1,4 +1,4 @@
-# Every library that Collage uses, found where Debian puts it. The packages are listed in packages.txt.
+# Every library that Collage uses, found where Debian puts it. packages.txt says in which package.
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(FLEX 2.6 REQUIRED)
@@ -10,8 +10,10 @@ find_package(Protobuf REQUIRED)  # before ONNX, whose targets name it
 find_package(ONNX REQUIRED)
 find_package(LLVM 19.1 REQUIRED CONFIG)
 find_package(SQLite3 REQUIRED)
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+mark_as_advanced(XXHASH_INCLUDE_DIR)
 
-# Libraries that a build may lack.
+# What a build may lack.
 list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
 include(cmake/OptionalLibrary.cmake)
 collage_optional_library(ONEDNN DNNL::dnnl "`runtime library \"onednn\"`" dnnl 2.6 CONFIG)
@@ -23,6 +25,7 @@ collage_optional_library(POSTGRESQL PostgreSQL::PostgreSQL "costs in a database 
 collage_optional_library(OPENMPI OpenMPI::OpenMPI "`mpirun` of OpenMPI" OpenMPI)
 collage_optional_library(MPICH MPICH::MPICH "`mpirun` of MPICH" MPICH)
 collage_optional_library(REPORT "" "`--report`" ReportLibraries)
+collage_optional_component(LANGUAGE_SERVER "`collage-rules lsp`")
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -22,6 +22,18 @@ macro(collage_optional_library name targets what package)
   endif()
 endmacro()
 
+# collage_optional_component(NAME WHAT) is the same for a part of Collage that needs no library: COLLAGE_WITH_NAME is ON or OFF.
+macro(collage_optional_component name what)
+  option(COLLAGE_WITH_${name} "Build it. Without it: no ${what}" ON)
+  set(COLLAGE_HAS_${name} 0)
+  list(APPEND COLLAGE_OPTIONAL ${name})
+  if(COLLAGE_WITH_${name})
+    set(COLLAGE_HAS_${name} 1)
+  else()
+    message(STATUS "Without ${what} (COLLAGE_WITH_${name} is ${COLLAGE_WITH_${name}})")
+  endif()
+endmacro()
+
 # collage_optional_users(RESULT PATH) sets RESULT to the names whose PATH exists, where `@` is the name in lower case:
 # `runtime/libraries/@` => ONEDNN OPENBLAS.
 function(collage_optional_users result path)

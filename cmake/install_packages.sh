@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
-# Installs what packages.txt lists, if anything of it is missing. Debian 12; asks for sudo when not root.
+# install_packages.sh PART…: installs the packages of these parts of packages.txt, if any of them is missing. `all` is every part.
+# Debian 12; asks for sudo when not root.
 set -euo pipefail
 list="$(dirname "$0")/../packages.txt"
-mapfile -t packages < <(grep -v '^#' "$list")
+[ $# -gt 0 ] || { echo "usage: install_packages.sh all | PART…; packages.txt lists the parts" >&2; exit 2; }
+packages=()
+for part in "$@"; do
+  mapfile -t found < <(awk -v part="[$part]" '/^\[/ { inside = part == "[all]" || $1 == part; next } inside && /^[^#]/ { print $1 }' "$list")
+  [ ${#found[@]} -gt 0 ] || { echo "install_packages.sh: packages.txt has no part [$part]" >&2; exit 2; }
+  packages+=("${found[@]}")
+done
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/built_without.h"
 #include "runtime/support/check.h"
 #include "runtime/support/write_file.h"
 
@@ -79,7 +80,7 @@ std::string page_text(std::span<const PageAsset> assets, std::string_view title,
 bool can_report(support::Diagnostics& diags) {
   if (!page_assets().empty()) return true;
   return diags
-      .error_at(support::Code::BadOption, "--report", "this build lacks the libraries that draw the page: d3 and dagre")
+      .error_at(support::Code::BadOption, "--report", "{}", runtime::built_without("d3 and dagre, which draw the page", "REPORT"))
       .note("Debian has them in `node-d3` and `node-dagre-layout`; CMake takes them in when it configures");
 }
 

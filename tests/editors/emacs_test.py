@@ -119,6 +119,9 @@ def language_server(emacs, scratch):
     if emacs.run(["-f", "package-initialize", "--eval", "(unless (locate-library \"eglot\") (kill-emacs 3))"]).returncode == 3:
         print("left out: there is no eglot")
         return
+    if "built without" in subprocess.run([tool, "lsp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stderr:
+        print("left out: this build has no language server")
+        return
     for name, language, text, said in (("asked.rules", "collage-rules", "rules 1\nbackend a { runtim sim }\n", "runtim"),
                                        ("asked.ir", "collage-model", MODEL.replace("Gelu", "Gelo"), "Gelo")):
         path = os.path.join(scratch, name)

@@ -491,7 +491,7 @@ def main():
     # A worker makes the tables.
     made = subprocess.run([os.path.join(options.bin, "collage-measure"), "--serve", server.address, "--once", "-r",
                            os.path.join(folder, "board.rules"), "--allow-code"], capture_output=True, text=True, timeout=PATIENCE)
-    if made.returncode != 0 and "this build" in made.stderr:
+    if made.returncode != 0 and "built without" in made.stderr:
         print(made.stderr)
         return 77
     if made.returncode != 0:

@@ -12,6 +12,8 @@
   names    constants and types of unnamed namespaces differ within a library, whose files are compiled in groups
   paths    every path that a .md file names exists, and every source file that a comment names
   words    every keyword and every function of the rule language stands in a rule file of rules/ or examples/
+  packages what CMake files find has a package in packages.txt, in its part [build] where cmake/Dependencies.cmake requires it;
+           what that file says is found is found
 """
 import os
 import re
@@ -330,7 +332,54 @@ def check_words(house):
                 yield f"{path}: no rule file of rules/ or examples/ uses the {kind} `{word}`"
 
 
-CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments, check_words)
+# --- packages ---
+
+FIND = re.compile(r"^\s*(?:find_(?:package|program|path|file|library)\(|collage_optional_library\(\S+ \S+ \"[^\n]*\" )(\w+)([^\n]*)", re.M)
+
+
+def read_packages(house):
+    """(part, package, names that CMake files find by it)"""
+    part, rows = "", []
+    for line in read(house.root, "packages.txt").splitlines():
+        words = line.split()
+        if line.startswith("["):
+            part = line.strip("[]")
+        elif words and words[0] != "#":
+            rows.append((part, words[0], words[1:]))
+    return rows
+
+
+def found_by_cmake(house):
+    """Name => (file, whether every build needs it). The files cmake/Find*.cmake are parts of what others find."""
+    found = {}
+    for path in sorted(house.paths):
+        if path == "cmake/Dependencies.cmake" or path.startswith(("python/", "tests/")) and path.endswith(("CMakeLists.txt", ".cmake")):
+            for name, rest in FIND.findall(read(house.root, path)):
+                is_needed = path == "cmake/Dependencies.cmake" and "REQUIRED" in rest
+                found.setdefault(name, (path, is_needed))
+    return found
+
+
+def check_packages(house):
+    if "packages.txt" not in house.paths:
+        return
+    rows, found = read_packages(house), found_by_cmake(house)
+    parts = defaultdict(set)
+    for part, package, names in rows:
+        for name in names:
+            parts[name].add(part)
+            if name not in found:
+                yield f"packages.txt: no CMake file finds {name}, which stands beside {package}"
+        if sum(other == package for _, other, _ in rows) > 1:
+            yield f"packages.txt: {package} has two rows"
+    for name, (path, is_needed) in found.items():
+        if name not in parts:
+            yield f"{path} finds {name}, which packages.txt names beside no package"
+        elif is_needed and "build" not in parts[name]:
+            yield f"{path} requires {name}, whose package is in [{', '.join(parts[name])}] of packages.txt"
+
+
+CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments, check_words, check_packages)
 
 
 def violations(root):

@@ -77,6 +77,17 @@ class HouseTest(unittest.TestCase):
                     "compiler/upper/: cycle x -> y -> x (compiler/upper/x/d.h includes compiler/upper/y/e.h; "
                     "compiler/upper/y/e.h includes compiler/upper/x/d.h)")
 
+    def test_packages(self):
+        cmake = {"cmake/Dependencies.cmake": "find_package(fmt REQUIRED)\ncollage_optional_library(PNG PNG::PNG \"pictures `a`\" PNG 1.6)\n",
+                 "tests/CMakeLists.txt": "  find_package(GTest ${required})\nfind_program(NOT_THERE not)\n",
+                 "cmake/FindPNG.cmake": "find_path(PNG_INCLUDE_DIR png.h)\n"}
+        self.expect({**cmake, "packages.txt": "# [x] y\n[build]\ncmake\nlibfmt-dev fmt\n[tests]\nlibpng-dev PNG\nlibgtest-dev GTest NOT_THERE\n"})
+        self.expect({**cmake, "packages.txt": "[build]\ncmake gone\ncmake\n[tests]\nlibfmt-dev fmt\nlibpng-dev PNG\nlibgtest-dev GTest\n"},
+                    "packages.txt: no CMake file finds gone, which stands beside cmake",
+                    "packages.txt: cmake has two rows", "packages.txt: cmake has two rows",
+                    "cmake/Dependencies.cmake requires fmt, whose package is in [tests] of packages.txt",
+                    "tests/CMakeLists.txt finds NOT_THERE, which packages.txt names beside no package")
+
     def test_names_of_files_compiled_together(self):
         library = {"compiler/lower/CMakeLists.txt": "collage_library(lower)\n"}
         part = SPDX + "namespace collage::lower {\nnamespace {\n\nconstexpr int kMost = 3;\n\n}  // namespace\n}\n"

@@ -7,10 +7,12 @@ Typing is to send prefixes of every file of rules/ and of some models, and besid
 half written, and to ask everything there. Every request must have an answer that has the form of the protocol. By default some twenty
 places of each file are typed, with `--every` all of them. How long answers took is printed. With `--limit` the server's own
 thread must not spend more processor time on an answer than so many times what it needs to read the slowest of the complete files.
+Exit code 77: TOOL was built without the server.
 """
 import argparse
 import glob
 import os
+import subprocess
 import sys
 import time
 
@@ -368,6 +370,10 @@ def main():
     parser.add_argument("--every", action="store_true")
     parser.add_argument("--limit", type=float)
     arguments = parser.parse_args()
+    said = subprocess.run([arguments.tool, "lsp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stderr
+    if "built without" in said:
+        print("skipped: " + said.splitlines()[0])
+        sys.exit(77)
     rule_features(arguments.tool)
     model_features(arguments.tool)
     hostile(arguments.tool)

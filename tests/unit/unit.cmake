@@ -65,7 +65,11 @@ add_dependencies(unit_compiler_api collagec)
 foreach(program IN ITEMS unit_compiler_api unit_compiler_measure)
   set_tests_properties(${program} PROPERTIES ENVIRONMENT "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache_of_tests;COLLAGE_MACHINE_LOCK=")
 endforeach()
-collage_unit_tests(compiler/rules_tool DEPENDS collage::rules_tool nlohmann_json::nlohmann_json)
+set(lacking "")
+if(NOT COLLAGE_HAS_LANGUAGE_SERVER)
+  set(lacking "/rules_tool/lsp/")
+endif()
+collage_unit_tests(compiler/rules_tool DEPENDS collage::rules_tool nlohmann_json::nlohmann_json WITHOUT ${lacking})
 
 # A test that no row takes in would never run.
 get_property(taken GLOBAL PROPERTY COLLAGE_UNIT_TESTS)

@@ -10,6 +10,7 @@
 #include "compiler/rules_tool/lsp/diagnostics.h"
 #include "compiler/rules_tool/lsp/model_file.h"
 #include "compiler/rules_tool/lsp/rules_file.h"
+#include "compiler/rules_tool/lsp/serve.h"
 #include "compiler/rules_tool/lsp/test_lenses.h"
 #include "compiler/rules_tool/lsp/transport.h"
 #include "include/collage/version.h"
@@ -108,6 +109,8 @@ Json id_of(const Json& message) {
 }
 
 }  // namespace
+
+bool serve(std::istream& in, std::ostream& out, support::Diagnostics&) { return Server(in, out).run(); }
 
 bool Server::run() {
   const bool was_shut_down = serve();

@@ -12,7 +12,7 @@
 #include "compiler/rules_tool/coverage.h"
 #include "compiler/rules_tool/format_files.h"
 #include "compiler/rules_tool/list.h"
-#include "compiler/rules_tool/lsp/server.h"
+#include "compiler/rules_tool/lsp/serve.h"
 #include "compiler/rules_tool/scaffold.h"
 #include "compiler/sema/rules/build_rules.h"
 #include "runtime/support/explain.h"
@@ -113,7 +113,7 @@ int run(int argc, char** argv) {
                        [&] { return with_diagnostics(tool::make_backend(options.name, options.folder, diags)); });
   make->add_option("name", options.name, "Name of the backend")->required();
   add("lsp", "Serve an editor over standard input and output (language server protocol)",
-      [] { return collage::rules_tool::lsp::Server(std::cin, std::cout).run(); });
+      [&] { return with_diagnostics(tool::lsp::serve(std::cin, std::cout, diags)); });
   make->add_option("--dir", options.folder, "Where to put it");
 
   try {

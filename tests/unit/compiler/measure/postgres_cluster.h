@@ -89,7 +89,7 @@ class PostgresCluster {
       return;
     }
     if (auto opened = postgres::Connection::open("postgresql:///x?host=/nowhere");
-        opened.message().find("this build") != std::string::npos) {
+        opened.message().find("built without") != std::string::npos) {
       why_absent_ = opened.message();
       return;
     }
