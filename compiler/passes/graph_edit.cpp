@@ -258,6 +258,12 @@ Graph GraphEdit::finish() {
   return to;
 }
 
+ir::AttrMap with_attr(std::string name, runtime::AttrValue value, bool is_wanted) {
+  ir::AttrMap attrs;
+  if (is_wanted) attrs.set(std::move(name), std::move(value));
+  return attrs;
+}
+
 bool rewrite_all(Graph& graph, const Rewrite& rewrite) {
   GraphEdit edit(graph);
   while (std::optional<NodeId> id = edit.next()) rewrite(edit, *id);
