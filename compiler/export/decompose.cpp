@@ -25,7 +25,7 @@ class Replacement {
   Replacement(const ir::Graph& from, ir::NodeId id, ir::GraphRewriter& rewriter)
       : from_(from), id_(id), node_(from.node(id)), rewriter_(rewriter) {}
 
-  const ir::AttrMap& attrs() const { return node_.attrs; }
+  ir::AttrView attrs() const { return ir::attrs_of(node_); }
   const TensorType& input_type(size_t i) const { return from_.value(node_.inputs[i]).type; }
   const TensorType& result_type() const { return from_.value(node_.outputs[0]).type; }
   ValueId constant(ir::Tensor data) { return rewriter_.add_constant(base(), ir::make_constant(std::move(data))); }
@@ -67,7 +67,7 @@ class Replacement {
 void gelu(Replacement& r) {
   ValueId x = r.input(0);
   ValueId bent;
-  if (r.attrs().get_string("approximate", "none") == "tanh") {
+  if (r.attrs().string_of("approximate") == "tanh") {
     ValueId cube = r.add("Pow", {x, r.splat(3)});
     ValueId sum = r.add("Add", {x, r.add("Mul", {cube, r.splat(0.044715)})});
     bent = r.add("Tanh", {r.add("Mul", {sum, r.splat(std::sqrt(2 / std::numbers::pi))})});
@@ -91,7 +91,7 @@ void affine_grid(Replacement& r) {
   ir::Tensor pixels(identity.dtype(), {places, rank + 1});
   runtime::with_element_type(identity.dtype(), [&]<typename T>(runtime::Type<T>) {
     for (int64_t d = 0; d < rank; ++d) identity.as<T>()[static_cast<size_t>(d * (rank + 2))] = T(1);
-    auto grid = ir::evaluate_node(*ir::find_op("AffineGrid"), {identity, size}, r.attrs(),
+    auto grid = ir::evaluate_node(*ir::find_op("AffineGrid"), {identity, size}, r.attrs().written(),
                                   {ir::TensorType{identity.dtype(), one}});
     COLLAGE_CHECK(grid, "no grid of the identity");
     for (int64_t p = 0; p < places; ++p) {
@@ -116,11 +116,11 @@ void mish(Replacement& r) {
 /// since opset 21, one per group before.
 void group_normalization(Replacement& r) {
   const ir::Shape& shape = r.input_type(0).shape;
-  int64_t groups = r.attrs().get_int("num_groups", 1);
+  int64_t groups = r.attrs().int_of("num_groups");
   int64_t parameters = runtime::element_count(r.input_type(1).shape);
   int64_t in_group = runtime::element_count(shape) / std::max<int64_t>(1, shape[0] * groups);
   ir::AttrMap attrs;
-  if (const runtime::AttrValue* epsilon = r.attrs().find("epsilon")) attrs.set("epsilon", *epsilon);
+  if (const runtime::AttrValue* epsilon = r.attrs().written().find("epsilon")) attrs.set("epsilon", *epsilon);
   ir::Shape grouped = {shape[0], groups, in_group};
   ValueId ones = r.splat(1, {groups});
   ValueId zeros = r.splat(0, {groups});

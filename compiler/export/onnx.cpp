@@ -93,7 +93,7 @@ std::string newer_form(const ir::Graph& graph, const ir::Node& node) {
   const std::string_view op = node.op->name;
   if (op == "Resize" && is_given(2) && is_given(3)) return "scales beside sizes";
   if (op == "GridSample" && x.shape.size() != 4) return "an operand of rank " + std::to_string(x.shape.size());
-  if (op == "Pad" && node.attrs.get_string("mode", "constant") == "wrap") return "mode wrap";
+  if (op == "Pad" && ir::attrs_of(node).string_of("mode") == "wrap") return "mode wrap";
   if ((op == "ReduceMax" || op == "ReduceMin") && x.dtype == ir::DType::Bool) return "bools";
   return "";
 }

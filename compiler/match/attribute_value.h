@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of a node as rules see them: what is written, or the default of ONNX where nothing is.
+// Attributes of a node as rules see them: what is written, or the default where nothing is.
 #pragma once
 
 #include <optional>

@@ -245,7 +245,7 @@ std::optional<runtime::EinsumSpec> expandable(const ir::Graph& graph, const ir::
   std::vector<Shape> shapes;
   for (ValueId input : node.inputs) shapes.push_back(graph.value(input).type.shape);
   runtime::EinsumSpec spec;
-  if (runtime::resolve_einsum(node.attrs.get_string("equation", ""), shapes, &spec)) return std::nullopt;
+  if (runtime::resolve_einsum(ir::attrs_of(node).string_of("equation"), shapes, &spec)) return std::nullopt;
   if (std::count(spec.space.begin(), spec.space.end(), 0) > 0) return std::nullopt;
   for (const std::vector<int>& places : spec.places) {
     std::set<int> seen;

@@ -18,6 +18,7 @@
 #include "compiler/ir/analysis/evaluate.h"
 #include "compiler/ir/graph/operands.h"
 #include "compiler/ir/graph/rewrite.h"
+#include "compiler/ir/ops/attributes.h"
 #include "compiler/passes/pass_manager.h"
 
 namespace collage::passes {
@@ -41,7 +42,7 @@ std::optional<Affine> affine_of_norm(const ir::Graph& graph, const Node& norm) {
   const Tensor* mean = constant_f32_operand(graph, norm, 3);
   const Tensor* variance = constant_f32_operand(graph, norm, 4);
   if (scale == nullptr || bias == nullptr || mean == nullptr || variance == nullptr) return std::nullopt;
-  double epsilon = norm.attrs.get_float("epsilon", 1e-5);
+  double epsilon = ir::attrs_of(norm).float_of("epsilon");
   Affine affine;
   for (size_t i = 0; i < scale->as<float>().size(); ++i) {
     double factor = scale->as<float>()[i] / std::sqrt(static_cast<double>(variance->as<float>()[i]) + epsilon);
@@ -89,7 +90,7 @@ std::optional<Affine> affine_of(const ir::Graph& graph, const Node& node, ValueI
 bool is_affine(const Node& node) {
   const std::string_view op = node.op->name;
   const bool is_kind = op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "BatchNormalization";
-  return is_kind && !node.pin && node.outputs.size() == 1 && node.attrs.get_int("training_mode", 0) == 0;
+  return is_kind && !node.pin && node.outputs.size() == 1 && ir::attrs_of(node).int_of("training_mode") == 0;
 }
 
 bool is_finite(const Affine& affine) {
@@ -117,7 +118,7 @@ struct WeightLayout {
 WeightLayout weight_layout(const Node& node, const ir::Shape& shape) {
   auto dim = [&shape](size_t d) { return static_cast<size_t>(shape[d]); };
   if (node.op->name == "Gemm") {
-    const bool is_transposed = node.attrs.get_int("transB", 0) != 0;
+    const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
     return is_transposed ? WeightLayout{1, 1, dim(0), dim(1)} : WeightLayout{1, dim(0), dim(1), 1};
   }
   size_t window = 1;
@@ -125,7 +126,7 @@ WeightLayout weight_layout(const Node& node, const ir::Shape& shape) {
   if (node.op->name == "MatMul") return {1, dim(0), dim(1), 1};
   if (node.op->name == "Conv") return {1, 1, dim(0), dim(1) * window};
   // ConvTranspose: [C, M / group, k…].
-  const auto groups = static_cast<size_t>(node.attrs.get_int("group", 1));
+  const auto groups = static_cast<size_t>(ir::attrs_of(node).int_of("group"));
   return {groups, dim(0) / groups, dim(1), window};
 }
 
@@ -168,7 +169,7 @@ std::optional<Merged> merge(const ir::Graph& graph, const Node& node, const Affi
     return Merged{scale_channels(*weight, weight_layout(node, weight->shape()), affine.factor), std::nullopt};
   }
   // alpha * x * W: the factor goes into W. beta * C: the bias becomes a new one, with beta 1.
-  double beta = node.op->name == "Gemm" ? node.attrs.get_float("beta", 1.0) : 1.0;
+  double beta = node.op->name == "Gemm" ? ir::attrs_of(node).float_of("beta") : 1.0;
   std::vector<double> old_bias(channels, 0.0);
   if (has_operand(node, 2)) {
     const Tensor* bias = constant_f32_operand(graph, node, 2);
@@ -246,15 +247,15 @@ std::optional<MergeBefore> merge_before(const ir::Graph& graph, const Node& conv
   for (size_t i = 0; i < (node.op->name == "BatchNormalization" ? 1 : 2); ++i) {
     std::optional<Affine> affine = affine_of(graph, node, node.inputs[i], 1);
     if (!affine || !is_finite(*affine)) continue;
-    const runtime::Ints pads = conv.attrs.get_ints("pads");
-    const std::string auto_pad = conv.attrs.get_string("auto_pad", "NOTSET");
+    const runtime::Ints pads = ir::attrs_of(conv).ints_of("pads");
+    const std::string auto_pad = ir::attrs_of(conv).string_of("auto_pad");
     const bool has_pads = std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad != 0; }) ||
                           (auto_pad != "NOTSET" && auto_pad != "VALID");
     if (shifts(*affine) && has_pads) continue;
     const auto channels = static_cast<size_t>(weight->shape()[0]), per_group = static_cast<size_t>(weight->shape()[1]);
     if (weight->count() == 0) continue;
     const size_t window = static_cast<size_t>(weight->count()) / channels / per_group;
-    const size_t in_group = channels / static_cast<size_t>(conv.attrs.get_int("group", 1));
+    const size_t in_group = channels / static_cast<size_t>(ir::attrs_of(conv).int_of("group"));
     Merged merged{Tensor(DType::F32, weight->shape()), Tensor(DType::F32, {weight->shape()[0]})};
     const float* from = weight->as<float>().data();
     float* to = merged.weight.as<float>().data();

@@ -15,7 +15,6 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/passes/pointwise.h"
 #include "runtime/kernels/window.h"
 
 namespace collage::passes {
@@ -38,7 +37,7 @@ struct Border {
 /// The free Pad that makes `id`, if it adds constant elements.
 std::optional<Border> border_of(const GraphEdit& edit, ValueId id) {
   const Node* pad = made_by(edit, id, "Pad");
-  if (pad == nullptr || pad->inputs.size() > 3 || pad->attrs.get_string("mode", "constant") != "constant") {
+  if (pad == nullptr || pad->inputs.size() > 3 || ir::attrs_of(*pad).string_of("mode") != "constant") {
     return std::nullopt;
   }
   const std::optional<Ints> pads = whole_numbers(edit.graph(), *pad, 1);
@@ -82,9 +81,9 @@ std::optional<Ints> picture_pads(const Border& border) {
 /// The node's own pads and those of the border; nullopt where its own follow from the shape, and where windows do not
 /// take that many.
 std::optional<Ints> joined_pads(const Node& node, const Ints& border) {
-  const std::string auto_pad = node.attrs.get_string("auto_pad", "NOTSET");
+  const std::string auto_pad = ir::attrs_of(node).string_of("auto_pad");
   if (auto_pad != "NOTSET" && auto_pad != "VALID") return std::nullopt;
-  Ints pads = auto_pad == "VALID" ? Ints() : node.attrs.get_ints("pads");
+  Ints pads = auto_pad == "VALID" ? Ints() : ir::attrs_of(node).ints_of("pads");
   pads.resize(border.size(), 0);
   for (size_t i = 0; i < pads.size(); ++i) {
     if (border[i] > runtime::kMaxWindowValue - pads[i]) return std::nullopt;
@@ -110,7 +109,7 @@ bool is_never_negative(const GraphEdit& edit, ValueId id) {
 
 /// Every window still has an element of the picture, as pools want it.
 bool leaves_windows(const Node& pool, const Ints& pads) {
-  const Ints window = pool.attrs.get_ints("kernel_shape"), dilations = pool.attrs.get_ints("dilations");
+  const Ints window = ir::attrs_of(pool).ints_of("kernel_shape"), dilations = ir::attrs_of(pool).ints_of("dilations");
   if (std::any_of(dilations.begin(), dilations.end(), [](int64_t dilation) { return dilation != 1; })) return false;
   for (size_t i = 0; i < pads.size(); ++i) {
     if (pads[i] >= window[i % window.size()]) return false;
@@ -119,16 +118,16 @@ bool leaves_windows(const Node& pool, const Ints& pads) {
 }
 
 bool fits_pool(const GraphEdit& edit, const Node& pool, const Border& border, const Ints& pads, AttrMap* attrs) {
-  if (pool.outputs.size() != 1 || pool.attrs.get_int("ceil_mode", 0) != 0) return false;
+  if (pool.outputs.size() != 1 || ir::attrs_of(pool).int_of("ceil_mode") != 0) return false;
   if (has_zero(edit, border.x) || !leaves_windows(pool, pads)) return false;
   if (pool.op->name == "MaxPool") {
     const bool is_least = border.fill == -std::numeric_limits<double>::infinity() ||
                           (border.fill == 0 && is_never_negative(edit, border.x));
     return is_least && runtime::is_float(edit.value(border.x).type.dtype);
   }
-  const Ints own = pool.attrs.get_ints("pads");
+  const Ints own = ir::attrs_of(pool).ints_of("pads");
   const bool has_own = std::any_of(own.begin(), own.end(), [](int64_t pad) { return pad != 0; });
-  if (border.fill != 0 || (has_own && pool.attrs.get_int("count_include_pad", 0) == 0)) return false;
+  if (border.fill != 0 || (has_own && ir::attrs_of(pool).int_of("count_include_pad") == 0)) return false;
   attrs->set("count_include_pad", int64_t{1});
   return true;
 }

@@ -18,7 +18,6 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/passes/pointwise.h"
 
 namespace collage::passes {
 namespace {
@@ -118,8 +117,8 @@ bool is_clipped_sum(const GraphEdit& edit, ValueId id, ValueId x) {
 
 bool is_hard_sigmoid(const GraphEdit& edit, ValueId id, ValueId x) {
   const Node* node = private_made_by(edit, id, "HardSigmoid");
-  return node != nullptr && node->inputs[0] == x && std::abs(node->attrs.get_float("alpha", 0.2) - 1.0 / 6) < 1e-6 &&
-         node->attrs.get_float("beta", 0.5) == 0.5;
+  return node != nullptr && node->inputs[0] == x && std::abs(ir::attrs_of(*node).float_of("alpha") - 1.0 / 6) < 1e-6 &&
+         ir::attrs_of(*node).float_of("beta") == 0.5;
 }
 
 bool is_mish_part(const GraphEdit& edit, ValueId id, ValueId x) {

@@ -22,7 +22,6 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/passes/pointwise.h"
 #include "runtime/core/element.h"
 #include "runtime/core/text.h"
 
@@ -38,7 +37,7 @@ using ir::ValueId;
 
 /// Over the last dimensions, which stay with extent 1: the first of them, as a negative axis.
 std::optional<int64_t> trailing_axis(const GraphEdit& edit, const Node& reduction) {
-  if (reduction.attrs.get_int("keepdims", 1) != 1) return std::nullopt;
+  if (ir::attrs_of(reduction).int_of("keepdims") != 1) return std::nullopt;
   const std::optional<std::vector<int64_t>> axes = reduced_axes(edit, reduction);
   const auto rank = static_cast<int64_t>(edit.value(reduction.inputs[0]).type.shape.size());
   if (!axes || axes->empty()) return std::nullopt;

@@ -63,7 +63,7 @@ std::optional<Conversion> conversion_at(const Graph& graph, NodeId id, std::stri
   // Scales and results in f32, no blocks.
   const ValueId floats = op == "DequantizeLinear" ? node.outputs[0] : node.inputs[0];
   if (graph.value(node.inputs[1]).type.dtype != DType::F32 || graph.value(floats).type.dtype != DType::F32 ||
-      node.attrs.get_int("block_size", 0) != 0 || node.attrs.has("precision")) {
+      ir::attrs_of(node).int_of("block_size") != 0 || node.attrs.has("precision")) {
     return std::nullopt;
   }
   Conversion found{id,
@@ -71,7 +71,7 @@ std::optional<Conversion> conversion_at(const Graph& graph, NodeId id, std::stri
                    DType::U8,
                    constant_operand(graph, node, 1),
                    constant_operand(graph, node, 2),
-                   node.attrs.get_int("axis", 1)};
+                   ir::attrs_of(node).int_of("axis")};
   found.dtype = graph.value(found.integers).type.dtype;
   if (found.scale == nullptr || found.scale->count() == 0 || (has_operand(node, 2) && found.zero == nullptr)) {
     return std::nullopt;
@@ -145,7 +145,7 @@ std::optional<std::vector<double>> bias_numbers(const Graph& graph, const Node& 
   const bool is_row =
       data.count() == static_cast<int64_t>(channels) && !data.shape().empty() && data.shape().back() == data.count();
   if (!is_row && data.count() != 1) return std::nullopt;
-  const double beta = node.op->name == "Gemm" ? node.attrs.get_float("beta", 1) : 1;
+  const double beta = node.op->name == "Gemm" ? ir::attrs_of(node).float_of("beta") : 1;
   std::vector<double> numbers;
   for (size_t c = 0; c < channels; ++c) {
     const int64_t at = data.count() == 1 ? 0 : static_cast<int64_t>(c);
@@ -184,7 +184,8 @@ class QuantizedFinder {
     const Node& node = graph_.node(at);
     const bool is_conv = node.op->name == "Conv", is_gemm = node.op->name == "Gemm";
     if (!is_conv && !is_gemm && node.op->name != "MatMul") return std::nullopt;
-    if (is_gemm && (node.attrs.get_int("transA", 0) != 0 || node.attrs.get_float("alpha", 1) != 1)) return std::nullopt;
+    if (is_gemm && (ir::attrs_of(node).int_of("transA") != 0 || ir::attrs_of(node).float_of("alpha") != 1))
+      return std::nullopt;
     const std::optional<Conversion> x = dequantized(graph_, node, 0), w = dequantized(graph_, node, 1);
     if (!x || !w || !x->is_plain() || !is_byte(x->dtype) || !is_byte(w->dtype)) return std::nullopt;
     QuantizedProduct found{at, *x, *w, *y, std::nullopt, is_conv || (is_gemm && has_operand(node, 2))};
@@ -198,7 +199,7 @@ class QuantizedFinder {
     const ir::Value& value = graph_.value(found->w.integers);
     const Shape& shape = value.type.shape;
     if (!value.is_constant()) return fits_without_constants(shape, *found);
-    const bool is_transposed = node.attrs.get_int("transB", 0) != 0;
+    const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
     const size_t axis = node.op->name == "Conv" || is_transposed ? 0 : shape.size() - 1;
     if (shape.size() < 2 || runtime::element_count(shape) == 0) return false;
     if (node.op->name == "MatMul" && shape.size() != 2) return fits_without_constants(shape, *found);
@@ -355,7 +356,7 @@ class QuantizedWriter {
   ValueId weights(const Node& node, const QuantizedProduct& found) {
     const ir::Value& value = graph_.value(found.w.integers);
     if (node.op->name != "Gemm") return rewriter_.copied(found.w.integers);
-    const bool is_transposed = node.attrs.get_int("transB", 0) != 0;
+    const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
     const Tensor& data = value.constant->data;
     // A convolution wants channels first, a product last.
     Tensor wanted = is_transposed == found.is_conv ? data : transposed_bytes(data);

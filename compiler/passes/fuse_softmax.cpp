@@ -11,7 +11,6 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/passes/pointwise.h"
 
 namespace collage::passes {
 namespace {
@@ -22,7 +21,7 @@ using ir::ValueId;
 
 /// Along one axis, which stays with extent 1.
 std::optional<int64_t> single_axis(const GraphEdit& edit, const Node* reduction) {
-  if (reduction == nullptr || reduction->attrs.get_int("keepdims", 1) != 1) return std::nullopt;
+  if (reduction == nullptr || ir::attrs_of(*reduction).int_of("keepdims") != 1) return std::nullopt;
   const std::optional<std::vector<int64_t>> axes = reduced_axes(edit, *reduction);
   return axes && axes->size() == 1 ? std::optional((*axes)[0]) : std::nullopt;
 }
@@ -60,7 +59,7 @@ void drop_maximum(GraphEdit& edit, NodeId id) {
   const std::optional<int64_t> axis = single_axis(edit, maximum);
   if (!axis || maximum->inputs[0] != difference->inputs[0]) return;
   const auto rank = static_cast<int64_t>(edit.value(node.inputs[0]).type.shape.size());
-  const int64_t along = node.attrs.get_int("axis", -1);
+  const int64_t along = ir::attrs_of(node).int_of("axis");
   if ((along < 0 ? along + rank : along) == *axis) edit.set_input(id, 0, difference->inputs[0]);
 }
 

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/analysis/evaluate.h"
 #include "compiler/ir/analysis/infer.h"
+#include "compiler/ir/graph/copy_node.h"
 #include "compiler/ir/ops/op_def.h"
 #include "runtime/support/check.h"
 
@@ -232,30 +233,25 @@ Graph GraphEdit::finish() {
   while (!ready.empty()) {
     const NodeId id = ready.top().second;
     ready.pop();
-    const Node& from = node(id);
-    std::vector<ValueId> inputs;
-    for (ValueId input : from.inputs) inputs.push_back(copied(input, to));
-    std::vector<std::string> names;
-    std::vector<ir::TensorType> types;
-    for (ValueId output : from.outputs) {
-      names.push_back(output.is_valid() ? names_[output.slot()] : "");
-      types.push_back(output.is_valid() ? value(output).type : ir::TensorType{});
-    }
-    const NodeId copy =
-        to.add_node(*from.op, std::move(inputs), from.attrs, std::move(names), std::move(types), from.span);
-    to.node(copy).pin = from.pin;
-    to.node(copy).origin = from.origin;
-    for (size_t i = 0; i < from.outputs.size(); ++i) {
-      if (!from.outputs[i].is_valid()) continue;
-      copies_[from.outputs[i].slot()] = to.node(copy).outputs[i];
-      to.value(to.node(copy).outputs[i]).span = value(from.outputs[i]).span;
-      for (const Use& use : value(from.outputs[i]).uses) {
+    const auto take = [&](ValueId old, ValueId copy) {
+      copies_[old.slot()] = copy;
+      for (const Use& use : value(old).uses) {
         if (--waits_for[use.node.slot()] == 0) ready.push({position_[use.node.slot()], use.node});
       }
-    }
+    };
+    const NodeId copy = ir::copy_node(
+        graph_, id, to, [&](ValueId operand) { return copied(operand, to); },
+        [&](ValueId result) { return names_[result.slot()]; }, take);
+    to.node(copy).pin = node(id).pin;
   }
   for (ValueId output : outputs_) to.mark_output(copied(output, to));
   return to;
+}
+
+ir::AttrMap with_attr(std::string name, runtime::AttrValue value, bool is_wanted) {
+  ir::AttrMap attrs;
+  if (is_wanted) attrs.set(std::move(name), std::move(value));
+  return attrs;
 }
 
 bool rewrite_all(Graph& graph, const Rewrite& rewrite) {

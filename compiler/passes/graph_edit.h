@@ -78,6 +78,9 @@ class GraphEdit {
   bool has_changed_ = false;
 };
 
+/// One attribute, or none.
+ir::AttrMap with_attr(std::string name, runtime::AttrValue value, bool is_wanted = true);
+
 using Rewrite = std::function<void(GraphEdit&, ir::NodeId)>;
 
 /// Applies `rewrite` to all free nodes until it changes nothing. True if it changed the graph.

@@ -62,6 +62,11 @@ ValueId beside(const Node* node, ValueId one) {
   return node->inputs[1] == one ? node->inputs[0] : ValueId();
 }
 
+bool has_zero(const GraphEdit& edit, ir::ValueId id) {
+  const ir::Shape& shape = edit.value(id).type.shape;
+  return std::find(shape.begin(), shape.end(), 0) != shape.end();
+}
+
 std::optional<std::vector<int64_t>> whole_numbers(const ir::Graph& graph, const Node& node, size_t operand) {
   const ir::Tensor* constant = ir::constant_operand(graph, node, operand);
   if (constant == nullptr || (constant->dtype() != ir::DType::I64 && constant->dtype() != ir::DType::I32)) {
@@ -74,13 +79,13 @@ std::optional<std::vector<int64_t>> whole_numbers(const ir::Graph& graph, const 
 
 std::optional<std::vector<int64_t>> reduced_axes(const GraphEdit& edit, const Node& node) {
   const auto rank = static_cast<int64_t>(edit.value(node.inputs[0]).type.shape.size());
-  std::vector<int64_t> axes = node.attrs.get_ints("axes");
+  std::vector<int64_t> axes = ir::attrs_of(node).ints_of("axes");
   if (ir::has_operand(node, 1)) {
     std::optional<std::vector<int64_t>> given = whole_numbers(edit.graph(), node, 1);
     if (!given) return std::nullopt;
     axes = std::move(*given);
   }
-  if (axes.empty() && node.attrs.get_int("noop_with_empty_axes", 0) == 0) {
+  if (axes.empty() && ir::attrs_of(node).int_of("noop_with_empty_axes") == 0) {
     axes.resize(static_cast<size_t>(rank));
     std::iota(axes.begin(), axes.end(), int64_t{0});
   }

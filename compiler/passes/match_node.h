@@ -42,6 +42,9 @@ ir::ValueId beside(const ir::Node* node, ir::ValueId one);
 /// computed.
 std::optional<std::vector<int64_t>> reduced_axes(const GraphEdit& edit, const ir::Node& node);
 
+/// Whether an extent of the value is 0.
+bool has_zero(const GraphEdit& edit, ir::ValueId id);
+
 /// Elements of a constant operand of whole numbers; nullopt if it is left out or no constant.
 std::optional<std::vector<int64_t>> whole_numbers(const ir::Graph& graph, const ir::Node& node, size_t operand);
 

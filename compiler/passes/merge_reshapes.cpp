@@ -11,7 +11,6 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/passes/pointwise.h"
 
 namespace collage::passes {
 namespace {
@@ -79,7 +78,7 @@ void cancel_around(GraphEdit& edit, NodeId id) {
     const ir::Value& value = edit.value(at);
     if (!is_read_by(edit, at, 1) || !value.producer.is_valid() || !edit.is_free(value.producer)) return;
     const Node& node = edit.node(value.producer);
-    if (!is_pointwise(node)) return;
+    if (!node.op->is_pointwise) return;
     chain.push_back(value.producer);
     const std::vector<size_t> shaped = shaped_operands(edit, node, wanted.size());
     if (shaped.empty()) return;

@@ -17,7 +17,6 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/passes/pointwise.h"
 
 namespace collage::passes {
 namespace {
@@ -41,7 +40,7 @@ bool picks_elements(const Node& node) {
 /// A conversion whose scale and zero point are constants, of all elements or of the channels.
 const Node* constant_conversion(const GraphEdit& edit, const Node* node) {
   if (node == nullptr || node->inputs.size() < 2 || node->inputs.size() > 3) return nullptr;
-  if (node->attrs.get_int("block_size", 0) != 0) return nullptr;
+  if (ir::attrs_of(*node).int_of("block_size") != 0) return nullptr;
   if (!edit.value(node->inputs[1]).is_constant()) return nullptr;
   return !ir::has_operand(*node, 2) || edit.value(node->inputs[2]).is_constant() ? node : nullptr;
 }
@@ -73,12 +72,12 @@ AttrMap transposed_axis(const GraphEdit& edit, const Node& conversion, const Nod
   AttrMap attrs = conversion.attrs;
   if (has_one_scale(edit, conversion)) return attrs;
   const auto rank = static_cast<int64_t>(edit.value(conversion.inputs[0]).type.shape.size());
-  std::vector<int64_t> perm = transpose.attrs.get_ints("perm");
+  std::vector<int64_t> perm = ir::attrs_of(transpose).ints_of("perm");
   if (perm.empty()) {
     perm.resize(static_cast<size_t>(rank));
     std::iota(perm.rbegin(), perm.rend(), int64_t{0});
   }
-  const int64_t axis = conversion.attrs.get_int("axis", 1);
+  const int64_t axis = ir::attrs_of(conversion).int_of("axis");
   const auto found = std::find(perm.begin(), perm.end(), axis < 0 ? axis + rank : axis);
   attrs.set("axis", static_cast<int64_t>(found - perm.begin()));
   return attrs;

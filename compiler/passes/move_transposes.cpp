@@ -16,7 +16,6 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/passes/match_node.h"
 #include "compiler/passes/pass_manager.h"
-#include "compiler/passes/pointwise.h"
 
 namespace collage::passes {
 namespace {
@@ -30,7 +29,7 @@ using Perm = std::vector<int64_t>;
 constexpr size_t kLongestPath = 16;
 
 Perm perm_of(const GraphEdit& edit, const Node& transpose) {
-  if (transpose.attrs.has("perm")) return transpose.attrs.get_ints("perm");
+  if (transpose.attrs.has("perm")) return ir::attrs_of(transpose).ints_of("perm");
   Perm reversed(edit.value(transpose.inputs[0]).type.shape.size());
   std::iota(reversed.rbegin(), reversed.rend(), int64_t{0});
   return reversed;
@@ -68,11 +67,11 @@ void replace_transposed(GraphEdit& edit, ValueId result, ValueId from, const Per
 std::optional<size_t> movable_operand(const GraphEdit& edit, const Node& node, const Perm& perm, AttrMap* attrs) {
   *attrs = node.attrs;
   if (node.op->name == "Softmax" || node.op->name == "LogSoftmax") {
-    const int64_t axis = node.attrs.get_int("axis", -1);
+    const int64_t axis = ir::attrs_of(node).int_of("axis");
     attrs->set("axis", perm[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(perm.size()) : axis)]);
     return 0;
   }
-  if (!is_pointwise(node)) return std::nullopt;
+  if (!node.op->is_pointwise) return std::nullopt;
   std::optional<size_t> found;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].is_valid() || is_number_operand(edit, node.inputs[i])) continue;
@@ -123,7 +122,7 @@ void move_past_several(GraphEdit& edit, NodeId id) {
   const Node node = edit.node(id);
   const ValueId result = node.outputs[0];
   const bool is_concat = node.op->name == "Concat";
-  if (!is_concat && !is_pointwise(node)) return;
+  if (!is_concat && !node.op->is_pointwise) return;
   const size_t rank = edit.value(result).type.shape.size();
   std::optional<Perm> perm;
   std::vector<ValueId> inputs;
@@ -142,7 +141,7 @@ void move_past_several(GraphEdit& edit, NodeId id) {
   if (transposes < 2) return;
   AttrMap attrs = node.attrs;
   if (is_concat) {
-    const int64_t axis = attrs.get_int("axis", 0);
+    const int64_t axis = ir::attrs_of(node).int_of("axis");
     attrs.set("axis", (*perm)[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)]);
   }
   const ValueId moved = edit.add(node.op->name, std::move(inputs), std::move(attrs), id);
@@ -163,7 +162,7 @@ void move_past_reduction(GraphEdit& edit, NodeId id) {
   for (int64_t axis : *axes) moved_axes.push_back(perm[static_cast<size_t>(axis)]);
   std::sort(moved_axes.begin(), moved_axes.end());
   // What is left of the permutation, on the dimensions that the result has.
-  const bool keeps = node.attrs.get_int("keepdims", 1) != 0;
+  const bool keeps = ir::attrs_of(node).int_of("keepdims") != 0;
   Perm left;
   for (size_t d = 0; d < perm.size(); ++d) {
     if (!keeps && std::binary_search(axes->begin(), axes->end(), static_cast<int64_t>(d))) continue;
@@ -190,7 +189,7 @@ void absorb_in_gemm(GraphEdit& edit, NodeId id) {
     if (transpose == nullptr || is_identity(perm_of(edit, *transpose))) continue;
     AttrMap attrs = node.attrs;
     const char* flag = operand == 0 ? "transA" : "transB";
-    attrs.set(flag, int64_t{attrs.get_int(flag, 0) == 0});
+    attrs.set(flag, int64_t{ir::attrs_of(node).int_of(flag) == 0});
     std::vector<ValueId> inputs = node.inputs;
     inputs[operand] = transpose->inputs[0];
     const ValueId moved = edit.add("Gemm", std::move(inputs), std::move(attrs), id);

@@ -88,9 +88,17 @@ const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
 #define PASS(name, doc) Pass{#name, doc, name, true},
 #include "compiler/passes/passes.def"
-#undef PASS
   };
   return passes;
+}
+
+const std::vector<Form>& all_forms() {
+  static const std::vector<Form> forms = {
+#define PASS(name, doc)
+#define FORM(pass, makes, ...) Form{(static_cast<void>(&pass), #pass), makes, {__VA_ARGS__}},
+#include "compiler/passes/passes.def"
+  };
+  return forms;
 }
 
 std::vector<std::string> pass_names() {

@@ -27,7 +27,6 @@ using PassFunction = std::function<bool(ir::Graph&, PassContext&)>;
 
 #define PASS(name, doc) bool name(ir::Graph& graph, PassContext& context);
 #include "compiler/passes/passes.def"
-#undef PASS
 
 struct Pass {
   std::string name;
@@ -41,6 +40,16 @@ const std::vector<Pass>& all_passes();
 std::vector<std::string> pass_names();
 /// Finds a pass by name, `fold_constants` or `fold-constants`. Returns null if there is none.
 const Pass* find_pass(std::string_view name);
+
+/// What a pass takes apart or puts together.
+struct Form {
+  std::string_view pass;
+  std::string_view makes;               ///< the operator that the pass writes; none: it takes the form apart
+  std::vector<std::string_view> takes;  ///< operators
+};
+
+/// The forms of passes.def.
+const std::vector<Form>& all_forms();
 
 /// A graph, and the pass that made it; the first one, as given, has no pass.
 struct PassSnapshot {

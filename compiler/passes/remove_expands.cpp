@@ -22,13 +22,6 @@ using ir::NodeId;
 using ir::Shape;
 using ir::ValueId;
 
-bool does_broadcast(std::string_view op) {
-  static constexpr std::string_view kOps[] = {"Add", "And",  "Div", "Equal", "Greater", "GreaterOrEqual", "Less",
-                                              "Max", "Mean", "Min", "Mod",   "Mul",     "LessOrEqual",    "Or",
-                                              "Pow", "Sub",  "Sum", "Where", "Xor"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
-}
-
 /// Whether the node only repeats extents of 1.
 bool is_expand(const GraphEdit& edit, const Node& node) {
   if (node.op->name == "Expand") return true;
@@ -41,18 +34,14 @@ bool is_expand(const GraphEdit& edit, const Node& node) {
   return true;
 }
 
-/// The shape of all operands together, with `by` in place of operand `replaced`. Expects that they broadcast.
-Shape broadcast_shape(const GraphEdit& edit, const Node& node, size_t replaced, ValueId by) {
-  Shape result;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const Shape& shape = edit.value(i == replaced ? by : node.inputs[i]).type.shape;
-    if (shape.size() > result.size()) result.insert(result.begin(), shape.size() - result.size(), 1);
-    const size_t front = result.size() - shape.size();
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d] != 1) result[front + d] = shape[d];
-    }
-  }
-  return result;
+/// Whether the node's result keeps its type with `by` as operand `replaced`.
+bool keeps_type(const GraphEdit& edit, const Node& node, size_t replaced, ValueId by) {
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[replaced] = by;
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  const auto types = ir::infer_node(edit.graph(), *node.op, inputs, node.attrs, node.outputs.size(), {}, diags);
+  return types && types->front() == edit.value(node.outputs[0]).type;
 }
 
 void shorten_operands(GraphEdit& edit, NodeId id) {
@@ -63,8 +52,7 @@ void shorten_operands(GraphEdit& edit, NodeId id) {
     const Node& expand = edit.node(value.producer);
     if (!is_expand(edit, expand)) continue;
     const ValueId from = expand.inputs[0];
-    const Shape& result = edit.value(node.outputs[0]).type.shape;
-    if (broadcast_shape(edit, node, i, from) == result) edit.set_input(id, i, from);
+    if (keeps_type(edit, node, i, from)) edit.set_input(id, i, from);
   }
 }
 
@@ -98,7 +86,7 @@ void choose(GraphEdit& edit, NodeId id) {
 bool remove_expands(ir::Graph& graph, PassContext&) {
   return rewrite_all(graph, [](GraphEdit& edit, NodeId id) {
     const std::string_view op = edit.node(id).op->name;
-    if (does_broadcast(op)) shorten_operands(edit, id);
+    if (edit.node(id).op->is_pointwise) shorten_operands(edit, id);
     if (op == "Where") choose(edit, id);
     if (op == "Expand") merge_expands(edit, id);
   });

@@ -101,7 +101,7 @@ bool keeps_order(const GraphEdit& edit, const Node& node) {
   if (op == "Concat" || op == "Sum" || op == "Max" || op == "Min" || op == "Mean") return node.inputs.size() == 1;
   if (is_one_of(op, kAlways)) return node.outputs.size() == 1;
   if (op == "Transpose") {
-    std::vector<int64_t> perm = node.attrs.get_ints("perm");
+    std::vector<int64_t> perm = ir::attrs_of(node).ints_of("perm");
     std::erase_if(perm, [&shape](int64_t axis) { return shape[static_cast<size_t>(axis)] == 1; });
     const bool is_given = node.attrs.has("perm");
     const auto longer = std::count_if(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; });
@@ -112,14 +112,15 @@ bool keeps_order(const GraphEdit& edit, const Node& node) {
   if (op == "Pad") return are_all(whole_numbers(edit.graph(), node, 1), 0);
   if (op == "Resize") {
     // Dimensions of equal extent whose scale is 1 are copied in every mode but that of a region.
-    return node.attrs.get_string("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize" &&
+    return ir::attrs_of(node).string_of("coordinate_transformation_mode") != "tf_crop_and_resize" &&
            (!ir::has_operand(node, 2) || is_all(edit, node.inputs[2], 1));
   }
   if (op == "Split") return node.outputs.size() == 1;
   if (op == "Clip") return is_open_bound(edit, node, 1, -kInfinity) && is_open_bound(edit, node, 2, kInfinity);
   if (op == "MaxPool" || op == "AveragePool") {
-    const std::vector<int64_t> window = node.attrs.get_ints("kernel_shape"), strides = node.attrs.get_ints("strides"),
-                               pads = node.attrs.get_ints("pads");
+    const std::vector<int64_t> window = ir::attrs_of(node).ints_of("kernel_shape"),
+                               strides = ir::attrs_of(node).ints_of("strides"),
+                               pads = ir::attrs_of(node).ints_of("pads");
     return node.outputs.size() == 1 && are_all(window, 1) && are_all(strides, 1) && are_all(pads, 0);
   }
   return false;

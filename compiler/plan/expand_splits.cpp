@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/ir/graph/copy_node.h"
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/ir/placement/verify.h"
 #include "compiler/place/candidates/split_candidates.h"
@@ -84,22 +85,10 @@ class Expander {
     Partition& copied = result_.placement.partitions[index];
     copied.nodes.clear();
     for (NodeId id : placement_.partitions[index].nodes) {
-      const ir::Node& node = from_.node(id);
-      std::vector<ValueId> inputs;
-      for (ValueId input : node.inputs) inputs.push_back(outside(input));
-      std::vector<std::string> names;
-      std::vector<ir::TensorType> types;
-      for (ValueId output : node.outputs) {
-        names.push_back(output.is_valid() ? from_.value(output).name : "");
-        types.push_back(output.is_valid() ? from_.value(output).type : ir::TensorType{});
-      }
-      NodeId made = result_.graph.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types),
-                                           node.span);
-      result_.graph.node(made).origin = node.origin;
-      copied.nodes.push_back(made);
-      for (size_t i = 0; i < node.outputs.size(); ++i) {
-        if (node.outputs[i].is_valid()) new_values_[node.outputs[i].slot()] = result_.graph.node(made).outputs[i];
-      }
+      copied.nodes.push_back(ir::copy_node(
+          from_, id, result_.graph, [&](ValueId operand) { return outside(operand); },
+          [&](ValueId result) { return from_.value(result).name; },
+          [&](ValueId old, ValueId made) { new_values_[old.slot()] = made; }));
     }
     for (ir::BoundaryValue& input : copied.inputs) input.value = outside(input.value);
     for (ir::BoundaryValue& output : copied.outputs) output.value = outside(output.value);
@@ -191,27 +180,17 @@ class Expander {
     std::vector<NodeId> nodes;
     for (size_t i = 0; i < operands.size(); ++i) made.emplace(part.graph.inputs()[i], operands[i]);
     for (NodeId id : part.graph.node_ids()) {
-      const ir::Node& node = part.graph.node(id);
-      std::vector<ValueId> inputs;
-      for (ValueId input : node.inputs) {
-        const bool is_constant = input.is_valid() && part.graph.value(input).is_constant();
-        if (is_constant && made.count(input) == 0) made.emplace(input, constant(part.graph.value(input)));
-        inputs.push_back(input.is_valid() ? made.at(input) : input);
-      }
-      std::vector<std::string> names;
-      std::vector<ir::TensorType> types;
-      for (ValueId output : node.outputs) {
-        names.push_back(output.is_valid() ? fresh_name(part.graph.value(output).name + "." + std::to_string(number))
-                                          : "");
-        types.push_back(output.is_valid() ? part.graph.value(output).type : ir::TensorType{});
-      }
-      NodeId copied =
-          graph.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types), node.span);
-      graph.node(copied).origin = node.origin;
-      nodes.push_back(copied);
-      for (size_t r = 0; r < node.outputs.size(); ++r) {
-        if (node.outputs[r].is_valid()) made.emplace(node.outputs[r], graph.node(copied).outputs[r]);
-      }
+      const auto operand = [&](ValueId value) {
+        if (part.graph.value(value).is_constant() && made.count(value) == 0) {
+          made.emplace(value, constant(part.graph.value(value)));
+        }
+        return made.at(value);
+      };
+      const auto name = [&](ValueId result) {
+        return fresh_name(part.graph.value(result).name + "." + std::to_string(number));
+      };
+      nodes.push_back(ir::copy_node(part.graph, id, graph, operand, name,
+                                    [&](ValueId old, ValueId copy) { made.emplace(old, copy); }));
     }
     std::vector<ValueId> results;
     for (ValueId output : part.graph.outputs()) results.push_back(made.at(output));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/graph/copy_node.h"
 #include "compiler/ir/placement/verify.h"
 #include "compiler/match/rewrite.h"
 #include "compiler/plan/find_matches.h"
@@ -27,21 +28,10 @@ Graph body_of(const Graph& graph, const Partition& partition) {
     return copies[id.slot()];
   };
   for (NodeId id : partition.nodes) {
-    const ir::Node& node = graph.node(id);
-    std::vector<ValueId> inputs;
-    for (ValueId input : node.inputs) inputs.push_back(copied(input));
-    std::vector<std::string> names;
-    std::vector<ir::TensorType> types;
-    for (ValueId output : node.outputs) {
-      names.push_back(output.is_valid() ? graph.value(output).name : "");
-      types.push_back(output.is_valid() ? graph.value(output).type : ir::TensorType{});
-    }
-    NodeId copy = body.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types), node.span);
-    body.node(copy).pin = node.pin;
-    body.node(copy).origin = node.origin;
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].is_valid()) copies[node.outputs[i].slot()] = body.node(copy).outputs[i];
-    }
+    const NodeId copy = ir::copy_node(
+        graph, id, body, copied, [&](ValueId result) { return graph.value(result).name; },
+        [&](ValueId old, ValueId made) { copies[old.slot()] = made; });
+    body.node(copy).pin = graph.node(id).pin;
   }
   for (const ir::BoundaryValue& output : partition.outputs) body.mark_output(copied(output.value));
   return body;
@@ -72,26 +62,15 @@ class Assembler {
     };
     result->nodes.clear();
     for (NodeId id : body.node_ids()) {
-      const ir::Node& node = body.node(id);
-      std::vector<ValueId> inputs;
-      for (ValueId input : node.inputs) inputs.push_back(copied(input));
-      std::vector<std::string> names;
-      std::vector<ir::TensorType> types;
-      for (ValueId output : node.outputs) {
-        names.push_back(output.is_valid() ? result_name(body.value(output).name, partition) : "");
-        types.push_back(output.is_valid() ? body.value(output).type : ir::TensorType{});
-      }
-      NodeId copy =
-          model_.graph.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types), node.span);
-      model_.graph.node(copy).pin = node.pin;
-      model_.graph.node(copy).origin = node.origin;
+      const NodeId copy = ir::copy_node(
+          body, id, model_.graph, copied,
+          [&](ValueId result) { return result_name(body.value(result).name, partition); },
+          [&](ValueId own, ValueId made) {
+            copies[own.slot()] = made;
+            if (ValueId old = from_.find_value(model_.graph.value(made).name); old.is_valid()) map(old, made);
+          });
+      model_.graph.node(copy).pin = body.node(id).pin;
       result->nodes.push_back(copy);
-      for (size_t i = 0; i < node.outputs.size(); ++i) {
-        if (!node.outputs[i].is_valid()) continue;
-        ValueId made = model_.graph.node(copy).outputs[i];
-        copies[node.outputs[i].slot()] = made;
-        if (ValueId old = from_.find_value(model_.graph.value(made).name); old.is_valid()) map(old, made);
-      }
     }
     result->inputs.clear();
     for (const ir::BoundaryValue& input : partition.inputs) {

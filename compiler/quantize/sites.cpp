@@ -49,11 +49,11 @@ bool is_row(const Tensor& bias, int64_t columns) {
 
 bool is_gemm_site(const Graph& graph, const Node& node) {
   const Tensor* weight = constant_f32_operand(graph, node, 1);
-  if (weight == nullptr || weight->count() == 0 || node.attrs.get_int("transA", 0) != 0 ||
-      node.attrs.get_float("alpha", 1) != 1) {
+  if (weight == nullptr || weight->count() == 0 || ir::attrs_of(node).int_of("transA") != 0 ||
+      ir::attrs_of(node).float_of("alpha") != 1) {
     return false;
   }
-  const bool is_transposed = node.attrs.get_int("transB", 0) != 0;
+  const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
   if (weight->shape()[is_transposed ? 1 : 0] > kMostProducts) return false;
   if (!has_operand(node, 2)) return true;
   const Tensor* bias = constant_f32_operand(graph, node, 2);
@@ -108,7 +108,7 @@ std::vector<double> bias_of(const Graph& graph, const Site& site, size_t channel
   const Node& node = graph.node(site.node);
   const Tensor* bias = site.kind == Site::Kind::MatMul ? nullptr : constant_f32_operand(graph, node, 2);
   if (bias == nullptr) return {};
-  const double beta = site.kind == Site::Kind::Gemm ? node.attrs.get_float("beta", 1) : 1;
+  const double beta = site.kind == Site::Kind::Gemm ? ir::attrs_of(node).float_of("beta") : 1;
   std::vector<double> numbers;
   auto elements = bias->as<float>();
   for (size_t c = 0; c < channels; ++c) numbers.push_back(beta * double{elements[elements.size() == 1 ? 0 : c]});
@@ -139,7 +139,7 @@ FloatWeights weights_of(const Graph& graph, const Site& site) {
   const Tensor& weight = *constant_f32_operand(graph, node, 1);
   if (site.kind == Site::Kind::Conv) return {weight, 0};
   if (site.kind == Site::Kind::MatMul) return {weight, 1};
-  const bool is_transposed = node.attrs.get_int("transB", 0) != 0;
+  const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
   if (!has_operand(node, 2)) return {is_transposed ? transposed(weight) : weight, 1};
   const Tensor rows = is_transposed ? weight : transposed(weight);
   return {rows.reshaped({rows.shape()[0], rows.shape()[1], 1, 1}), 0};

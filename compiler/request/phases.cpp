@@ -28,38 +28,6 @@ void add_operators(const ir::Pattern& pattern, std::set<std::string_view>* names
   for (const ir::Pattern& choice : pattern.choices) add_operators(choice, names);
 }
 
-/// What a pass takes apart or puts together: a rule about the parts finds none of them afterwards, unless the backend
-/// has one about the whole as well.
-struct Form {
-  std::string_view pass;
-  std::vector<std::string_view> parts;  ///< all in one pattern
-  std::string_view whole;               ///< the operator that the pass writes; none: the pass takes the form apart
-};
-
-const std::vector<Form>& all_forms() {
-  static const std::vector<Form> forms = {
-      {"fuse_quantized", {"DequantizeLinear", "Conv"}, ""},
-      {"fuse_quantized", {"DequantizeLinear", "MatMul"}, ""},
-      {"fuse_quantized", {"DequantizeLinear", "Gemm"}, ""},
-      {"fold_dequantized", {"DequantizeLinear", "Conv"}, ""},
-      {"fold_dequantized", {"DequantizeLinear", "MatMul"}, ""},
-      {"fold_dequantized", {"DequantizeLinear", "Gemm"}, ""},
-      {"fuse_activations", {"Erf", "Add", "Mul"}, "Gelu"},
-      {"fuse_activations", {"Pow", "Tanh", "Add", "Mul"}, "Gelu"},
-      {"fuse_activations", {"Clip", "Add", "Mul"}, "HardSwish"},
-      {"fuse_activations", {"Softplus", "Tanh", "Mul"}, "Mish"},
-      {"fuse_activations", {"Exp", "Add", "Div"}, "Sigmoid"},
-      {"fuse_softmax", {"Exp", "ReduceSum", "Div"}, "Softmax"},
-      {"fuse_softmax", {"Softmax", "Log"}, "LogSoftmax"},
-      {"fuse_normalizations", {"ReduceMean", "Sqrt"}, "LayerNormalization"},
-      {"fuse_normalizations", {"InstanceNormalization", "Reshape"}, "GroupNormalization"},
-      {"fold_pads", {"Pad", "Conv"}, ""},
-      {"fold_pads", {"Pad", "MaxPool"}, ""},
-      {"fold_pads", {"Pad", "AveragePool"}, ""},
-  };
-  return forms;
-}
-
 bool names_all(const std::set<std::string_view>& names, const std::vector<std::string_view>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](std::string_view name) { return names.contains(name); });
 }
@@ -73,26 +41,26 @@ bool names_whole(const ir::Pattern& pattern, std::string_view whole) {
 }
 
 /// Whether a rule or rewrite of the backend is about the parts, and no rule about the whole.
-bool is_about(const ir::Backend& backend, const Form& form) {
+bool is_about(const ir::Backend& backend, const passes::Form& form) {
   bool is_about_parts = false, is_about_whole = false;
   for (const ir::Rule& rule : backend.rules) {
     std::set<std::string_view> names;
     add_operators(rule.root, &names);
     for (const ir::Pattern& other : rule.others) add_operators(other, &names);
-    is_about_parts = is_about_parts || names_all(names, form.parts);
-    is_about_whole = is_about_whole || (!form.whole.empty() && names_whole(rule.root, form.whole));
+    is_about_parts = is_about_parts || names_all(names, form.takes);
+    is_about_whole = is_about_whole || (!form.makes.empty() && names_whole(rule.root, form.makes));
   }
   if (is_about_parts && !is_about_whole) return true;
   return std::any_of(backend.rewrites.begin(), backend.rewrites.end(), [&](const ir::Rewrite& rewrite) {
     std::set<std::string_view> names;
     add_operators(rewrite.from.root, &names);
-    return names_all(names, form.parts);
+    return names_all(names, form.takes);
   });
 }
 
 /// A pass that would take away what the rules of a backend are about.
 bool is_unwanted(const passes::Pass& pass, const place::ActiveBackends& active) {
-  return std::any_of(all_forms().begin(), all_forms().end(), [&](const Form& form) {
+  return std::any_of(passes::all_forms().begin(), passes::all_forms().end(), [&](const passes::Form& form) {
     return form.pass == pass.name && std::any_of(active.begin(), active.end(), [&](const place::ActiveBackend& one) {
              return is_about(*one.backend, form);
            });

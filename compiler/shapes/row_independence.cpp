@@ -120,16 +120,16 @@ class Prover {
     bool is_same = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) is_same = is_same && view.state(i).is_same();
     if (is_same) return "";  // and so are the results
-    const RowRule* rule = find_row_rule(node.op->name);
+    const ir::Rows& rows = node.op->rows;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool decides_shape = rule != nullptr && i < 32 && (rule->shape_operands >> i & 1U) != 0;
+      const bool decides_shape = i < 32 && (rows.shape_operands >> i & 1U) != 0;
       const RowState state = view.state(i);
       if (state.kind == RowState::Kind::Sized && !decides_shape) return about(id, "computes with its size");
       // A shape that has rows of its own, as [2, 2, 2] is of [2, 2], is one that follows from the size.
       if (state.has_rows() && decides_shape) return about(id, "has as many dimensions as its size");
     }
-    if (rule == nullptr) return about(id, "is not known to keep it apart");
-    return rule->keeps(view) ? "" : about(id, rule->otherwise);
+    if (rows.rule == ir::RowRule::None) return about(id, "is not known to keep it apart");
+    return keeps_rows(view) ? "" : about(id, rows.otherwise);
   }
 
   std::string end(RowProof* proof) const {

@@ -37,8 +37,8 @@ const ir::Tensor* RowNode::constant(size_t i) const {
   return ir::constant_operand(bucket_, node(), i);
 }
 
-int RowNode::axis_attr(const char* name, int fallback, int rank) const {
-  const int64_t axis = attrs().get_int(name, fallback);
+int RowNode::axis_attr(int rank) const {
+  const int64_t axis = attrs().int_of("axis");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node as the rules of row_rules.def see it: in two graphs that differ by the size of one dimension.
+// A node as the rules of row_rules.cpp see it: in two graphs that differ by the size of one dimension.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "compiler/ir/ops/attributes.h"
 #include "compiler/shapes/row_independence.h"
 #include "runtime/support/ids.h"
 
@@ -29,7 +30,7 @@ class RowNode {
       : exact_(exact), bucket_(bucket), id_(id), sizes_(sizes), states_(*states) {}
 
   const ir::Node& node() const { return bucket_.node(id_); }
-  const ir::AttrMap& attrs() const { return node().attrs; }
+  ir::AttrView attrs() const { return ir::attrs_of(node()); }
   size_t operands() const { return node().inputs.size(); }
   bool has(size_t i) const { return i < operands() && node().inputs[i].is_valid(); }
   bool has_result(size_t i) const { return i < node().outputs.size() && node().outputs[i].is_valid(); }
@@ -56,8 +57,8 @@ class RowNode {
   /// The elements of a constant operand; null where it is none.
   const ir::Tensor* constant(size_t i) const;
 
-  /// An axis of an attribute, from 0 on.
-  int axis_attr(const char* name, int fallback, int rank) const;
+  /// The attribute `axis`, from 0 on.
+  int axis_attr(int rank) const;
 
   /// The result has as many rows along `axis` as operand `from` has along its own. False where it has not.
   bool give_rows(size_t result, int axis, size_t from, bool repeats);
@@ -82,15 +83,7 @@ class RowNode {
 /// The only axis in which two shapes differ, the first being the smaller there; -1 where there is none such.
 int differing_axis(const ir::Shape& exact, const ir::Shape& bucket);
 
-/// What the table says of an operator.
-struct RowRule {
-  const char* op;
-  bool (*keeps)(RowNode& node);  ///< sets the states of the results; false where rows are not kept apart
-  const char* otherwise;         ///< what the operator does to the dimension then, for messages
-  unsigned shape_operands;       ///< bits of operands that decide shapes alone, and may follow from the size
-};
-
-/// Null for an operator that is not in the table.
-const RowRule* find_row_rule(std::string_view op);
+/// Sets the states of the results by the rule of the node's operator. False where rows are not kept apart.
+bool keeps_rows(RowNode& node);
 
 }  // namespace collage::driver

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of row_rules.def. Each is called with at least one operand that has rows, or with one that follows from the
+// The rules that ir/ops/row_rule.h names. Each is called with at least one operand that has rows, or with one that follows from the
 // size where it decides a shape; it gives every result its state, or returns false.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/shapes/row_node.h"
 #include "runtime/kernels/einsum.h"
 
@@ -76,7 +76,7 @@ bool batch_normalized(RowNode& node) {
 
 /// Softmax, TopK and the like: along an axis that is the last by default.
 bool along_last_axis(RowNode& node) {
-  return node.only({0}) && node.axis(0) != node.axis_attr("axis", -1, node.rank(0)) &&
+  return node.only({0}) && node.axis(0) != node.axis_attr(node.rank(0)) &&
          node.give_all(node.axis(0), 0, node.repeats(0));
 }
 
@@ -92,29 +92,28 @@ bool give_without(RowNode& node, const std::vector<int64_t>& removed, bool keepd
 }
 
 bool found_along_axis(RowNode& node) {
-  return node.only({0}) &&
-         give_without(node, {node.attrs().get_int("axis", 0)}, node.attrs().get_int("keepdims", 1) != 0);
+  return node.only({0}) && give_without(node, {node.attrs().int_of("axis")}, node.attrs().int_of("keepdims") != 0);
 }
 
 bool reduced(RowNode& node) {
-  std::vector<int64_t> axes = node.attrs().get_ints("axes");
+  std::vector<int64_t> axes = node.attrs().ints_of("axes");
   if (node.has(1)) {
     const std::optional<std::vector<int64_t>> given = node.ints(1);
     if (!given) return false;
     axes = *given;
   }
-  const bool reduces_none = axes.empty() && node.attrs().get_int("noop_with_empty_axes", 0) != 0;
+  const bool reduces_none = axes.empty() && node.attrs().int_of("noop_with_empty_axes") != 0;
   if (!node.only({0}) || (axes.empty() && !reduces_none)) return false;
-  return give_without(node, axes, node.attrs().get_int("keepdims", 1) != 0);
+  return give_without(node, axes, node.attrs().int_of("keepdims") != 0);
 }
 
 bool mean_normalized(RowNode& node) {
-  return give_without(node, node.attrs().get_ints("axes", {0, 2, 3}), true);
+  return give_without(node, node.attrs().ints_of("axes"), true);
 }
 
 /// The last axes, from `axis` on; the parameters are broadcast.
 bool layer_normalized(RowNode& node) {
-  if (!node.only({0}) || node.axis(0) >= node.axis_attr("axis", -1, node.rank(0))) return false;
+  if (!node.only({0}) || node.axis(0) >= node.axis_attr(node.rank(0))) return false;
   Meeting meeting(node);
   meeting.add(0, node.axis(0));
   for (size_t i : {size_t{1}, size_t{2}}) {
@@ -131,8 +130,8 @@ bool accumulated(RowNode& node) {
 /// A scale for all, or along another axis.
 bool quantized(RowNode& node) {
   const bool has_one = runtime::element_count(node.shape(1)) == 1;
-  const bool is_apart = has_one || (node.rank(1) == 1 && node.attrs().get_int("block_size", 0) == 0 &&
-                                    node.axis_attr("axis", 1, node.rank(0)) != node.axis(0));
+  const bool is_apart = has_one || (node.rank(1) == 1 && node.attrs().int_of("block_size") == 0 &&
+                                    node.axis_attr(node.rank(0)) != node.axis(0));
   return node.only({0}) && is_apart && node.give_rows(0, node.axis(0), 0, node.repeats(0));
 }
 
@@ -174,8 +173,8 @@ bool quantized_product(RowNode& node) {
 }
 
 bool general_product(RowNode& node) {
-  const int rows = node.attrs().get_int("transA", 0) != 0 ? 1 : 0;
-  const int columns = node.attrs().get_int("transB", 0) != 0 ? 0 : 1;
+  const int rows = node.attrs().int_of("transA") != 0 ? 1 : 0;
+  const int columns = node.attrs().int_of("transB") != 0 ? 0 : 1;
   if ((node.has_rows(0) && node.axis(0) != rows) || (node.has_rows(1) && node.axis(1) != columns)) return false;
   Meeting meeting(node);
   if (node.has_rows(0)) meeting.add(0, 0);
@@ -189,7 +188,7 @@ bool contracted(RowNode& node) {
   std::vector<runtime::Shape> shapes;
   for (size_t i = 0; i < node.operands(); ++i) shapes.push_back(node.shape(i));
   runtime::EinsumSpec spec;
-  if (runtime::resolve_einsum(node.attrs().get_string("equation", ""), shapes, &spec)) return false;
+  if (runtime::resolve_einsum(node.attrs().string_of("equation"), shapes, &spec)) return false;
   Meeting meeting(node);
   for (size_t i = 0; i < node.operands(); ++i) {
     if (node.has_rows(i)) meeting.add(i, spec.places[i][static_cast<size_t>(node.axis(i))]);
@@ -207,7 +206,7 @@ bool contracted(RowNode& node) {
 /// layout = 1 the batch is first everywhere.
 bool recurrent(RowNode& node) {
   constexpr size_t kLengths = 4, kState = 5, kCell = 6;
-  const int batch = node.attrs().get_int("layout", 0) != 0 ? 0 : 1;
+  const int batch = node.attrs().int_of("layout") != 0 ? 0 : 1;
   if (!node.only({0, kLengths, kState, kCell}) || !node.has_rows(0) || node.axis(0) != batch) return false;
   if (node.has(kLengths) && !(node.has_rows(kLengths) && node.repeats(kLengths))) return false;
   bool repeats = node.repeats(0);
@@ -229,11 +228,11 @@ bool concatenated(RowNode& node) {
     if (!node.has_rows(i) || node.axis(i) != node.axis(0)) return false;
     repeats = repeats && node.repeats(i);
   }
-  return node.axis(0) != node.axis_attr("axis", 0, node.rank(0)) && node.give_rows(0, node.axis(0), 0, repeats);
+  return node.axis(0) != node.axis_attr(node.rank(0)) && node.give_rows(0, node.axis(0), 0, repeats);
 }
 
 bool split(RowNode& node) {
-  return node.only({0}) && node.axis(0) != node.axis_attr("axis", 0, node.rank(0)) &&
+  return node.only({0}) && node.axis(0) != node.axis_attr(node.rank(0)) &&
          node.give_all(node.axis(0), 0, node.repeats(0));
 }
 
@@ -259,7 +258,7 @@ bool reshaped(RowNode& node) {
 
 /// From a table by indices that have rows, or of rows by the same indices.
 bool gathered(RowNode& node) {
-  const int axis = node.axis_attr("axis", 0, node.rank(0));
+  const int axis = node.axis_attr(node.rank(0));
   if (node.has_rows(0) && node.has_rows(1)) return false;
   if (node.has_rows(1)) return node.repeats(1) && node.give_rows(0, axis + node.axis(1), 1, true);
   if (node.axis(0) == axis) return false;
@@ -268,11 +267,11 @@ bool gathered(RowNode& node) {
 
 bool gathered_elements(RowNode& node) {
   return node.has_rows(0) && node.has_rows(1) && node.repeats(1) && node.axis(0) == node.axis(1) &&
-         node.axis(0) != node.axis_attr("axis", 0, node.rank(0)) && node.give_rows(0, node.axis(0), 1, node.repeats(0));
+         node.axis(0) != node.axis_attr(node.rank(0)) && node.give_rows(0, node.axis(0), 1, node.repeats(0));
 }
 
 bool one_hot(RowNode& node) {
-  const int axis = node.axis_attr("axis", -1, node.result_rank(0));
+  const int axis = node.axis_attr(node.result_rank(0));
   return node.only({0}) && node.give_rows(0, node.axis(0) + (node.axis(0) < axis ? 0 : 1), 0, node.repeats(0));
 }
 
@@ -338,7 +337,7 @@ bool tiled(RowNode& node) {
 bool resized(RowNode& node) {
   const auto given = [&](size_t i) { return node.has(i) && runtime::element_count(node.shape(i)) > 0; };
   if (!node.only({0}) || !node.has_rows(0) || node.attrs().has("axes")) return false;
-  if (node.attrs().get_string("coordinate_transformation_mode", "") == "tf_crop_and_resize") return false;
+  if (node.attrs().string_of("coordinate_transformation_mode") == "tf_crop_and_resize") return false;
   if (given(2)) {
     const ir::Tensor* scales = node.constant(2);
     if (scales == nullptr || scales->count() != node.rank(0)) return false;
@@ -350,7 +349,7 @@ bool resized(RowNode& node) {
 }
 
 bool transposed(RowNode& node) {
-  const runtime::Ints perm = node.attrs().get_ints("perm");
+  const runtime::Ints perm = node.attrs().ints_of("perm");
   int to = node.rank(0) - 1 - node.axis(0);
   if (!perm.empty()) to = static_cast<int>(std::find(perm.begin(), perm.end(), node.axis(0)) - perm.begin());
   return node.give_rows(0, to, 0, node.repeats(0));
@@ -360,7 +359,8 @@ bool transposed(RowNode& node) {
 bool measured(RowNode& node) {
   const int64_t rank = node.rank(0);
   const auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
-  const int64_t start = clamped(node.attrs().get_int("start", 0)), end = clamped(node.attrs().get_int("end", rank));
+  const int64_t start = clamped(node.attrs().int_of("start")),
+                end = clamped(node.attrs().written().get_int("end", rank));
   const bool has_it = start <= node.axis(0) && node.axis(0) < end;
   node.give(0, {has_it ? RowState::Kind::Sized : RowState::Kind::Same, -1, false});
   return true;
@@ -371,17 +371,45 @@ bool counted(RowNode& node) {
   return true;
 }
 
-constexpr auto kRules = std::to_array<RowRule>({
-#define ROWS(op, keeps, otherwise, shape_operands) {#op, keeps, otherwise, shape_operands},
-#include "compiler/shapes/row_rules.def"
-#undef ROWS
-});
-
 }  // namespace
 
-const RowRule* find_row_rule(std::string_view op) {
-  const auto* found = std::find_if(kRules.begin(), kRules.end(), [&](const RowRule& rule) { return op == rule.op; });
-  return found == kRules.end() ? nullptr : found;
+bool keeps_rows(RowNode& node) {
+  switch (node.node().op->rows.rule) {
+    case ir::RowRule::None: return false;
+    case ir::RowRule::Accumulated: return accumulated(node);
+    case ir::RowRule::AlongLastAxis: return along_last_axis(node);
+    case ir::RowRule::BatchNormalized: return batch_normalized(node);
+    case ir::RowRule::Concatenated: return concatenated(node);
+    case ir::RowRule::Contracted: return contracted(node);
+    case ir::RowRule::Counted: return counted(node);
+    case ir::RowRule::Divided: return divided(node);
+    case ir::RowRule::Expanded: return expanded(node);
+    case ir::RowRule::Filled: return filled(node);
+    case ir::RowRule::FoundAlongAxis: return found_along_axis(node);
+    case ir::RowRule::Gathered: return gathered(node);
+    case ir::RowRule::GatheredElements: return gathered_elements(node);
+    case ir::RowRule::GeneralProduct: return general_product(node);
+    case ir::RowRule::Images: return images(node);
+    case ir::RowRule::LayerNormalized: return layer_normalized(node);
+    case ir::RowRule::MatrixProduct: return matrix_product(node);
+    case ir::RowRule::MeanNormalized: return mean_normalized(node);
+    case ir::RowRule::Measured: return measured(node);
+    case ir::RowRule::OneHot: return one_hot(node);
+    case ir::RowRule::Padded: return padded(node);
+    case ir::RowRule::Pointwise: return pointwise(node);
+    case ir::RowRule::Quantized: return quantized(node);
+    case ir::RowRule::QuantizedProduct: return quantized_product(node);
+    case ir::RowRule::Recurrent: return recurrent(node);
+    case ir::RowRule::Reduced: return reduced(node);
+    case ir::RowRule::Reshaped: return reshaped(node);
+    case ir::RowRule::Resized: return resized(node);
+    case ir::RowRule::Sliced: return sliced(node);
+    case ir::RowRule::Split: return split(node);
+    case ir::RowRule::Tiled: return tiled(node);
+    case ir::RowRule::Transposed: return transposed(node);
+    case ir::RowRule::Triangular: return triangular(node);
+  }
+  return false;
 }
 
 }  // namespace collage::driver

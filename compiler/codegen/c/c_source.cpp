@@ -12,6 +12,7 @@
 #include "compiler/codegen/c/c_numbers.h"
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
+#include "compiler/ir/graph/copy_node.h"
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/ir/placement/placement.h"
 #include "runtime/core/room.h"
@@ -64,21 +65,13 @@ class WeightlessGraph {
   }
 
   void add(NodeId id) {
-    const ir::Node& node = from_.node(id);
-    std::vector<ValueId> inputs;
-    for (ValueId input : node.inputs) inputs.push_back(input.is_valid() ? map(input) : ValueId());
-    std::vector<std::string> names;
-    std::vector<ir::TensorType> types;
-    for (ValueId output : node.outputs) {
-      names.push_back(output.is_valid() ? from_.value(output).name : "");
-      types.push_back(output.is_valid() ? from_.value(output).type : ir::TensorType());
-    }
-    NodeId made = to.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types));
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (!node.outputs[i].is_valid()) continue;
-      mapped_[node.outputs[i]] = to.node(made).outputs[i];
-      origin[to.node(made).outputs[i]] = node.outputs[i];
-    }
+    ir::copy_node(
+        from_, id, to, [&](ValueId operand) { return map(operand); },
+        [&](ValueId result) { return from_.value(result).name; },
+        [&](ValueId old, ValueId copy) {
+          mapped_[old] = copy;
+          origin[copy] = old;
+        });
   }
 
   const ir::Graph& from_;

@@ -9,6 +9,7 @@
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/window_layout.h"
 #include "compiler/codegen/nest/vector_math.h"
+#include "compiler/ir/ops/attributes.h"
 
 namespace collage::codegen {
 namespace {
@@ -60,7 +61,7 @@ class ChannelWindow {
 
   /// Returns whether padding is excluded from the count and some window may contain it.
   bool counts_taps() const {
-    if (step_ != WindowStep::Average || node_.attrs.get_int("count_include_pad", 0) != 0) return false;
+    if (step_ != WindowStep::Average || ir::attrs_of(node_).int_of("count_include_pad") != 0) return false;
     return may_leave(0) || may_leave(1) || may_leave(2);
   }
 

@@ -40,7 +40,7 @@ Expr lane_numbers(Nest& nest, const LanePlace& place, int lanes) {
 
 size_t one_hot_axis(const ir::Graph& graph, const ir::Node& node) {
   const auto rank = static_cast<int64_t>(graph.value(node.outputs[0]).type.shape.size());
-  const int64_t axis = node.attrs.get_int("axis", -1);
+  const int64_t axis = ir::attrs_of(node).int_of("axis");
   return static_cast<size_t>(axis < 0 ? axis + rank : axis);
 }
 
@@ -78,7 +78,7 @@ bool has_places(const ir::Graph& graph, ir::NodeId id, const IterationSpace& spa
 Expr vector_triangle(Nest& nest, const ir::Graph& graph, const ir::Node& node, const Expr& x,
                      const LanePlaces& places) {
   const size_t row = graph.value(node.inputs[0]).type.shape.size() - 2;
-  const bool is_upper = node.attrs.get_int("upper", 1) != 0;
+  const bool is_upper = ir::attrs_of(node).int_of("upper") != 0;
   const Expr edge = add(places(row).first, diagonal_of(graph, node) + (is_upper ? 0 : 1));
   // Of masks no lane is turned around, which takes a constant.
   if (x->type == Type::Mask && is_upper) {

@@ -80,7 +80,7 @@ ConvProblem describe_conv(const ir::Graph& graph, ir::NodeId id) {
   ConvProblem p = describe_window(graph, id, spatial(w));
   p.w = node.inputs[1];
   if (node.inputs.size() > 2) p.b = node.inputs[2];
-  p.groups = node.attrs.get_int("group", 1);
+  p.groups = ir::attrs_of(node).int_of("group");
   p.weight_kernel = p.kernel;
   p.whole_output = p.output;
   p.in_channels = w[1];
@@ -109,7 +109,7 @@ std::vector<ConvProblem> transposed_phases(const ir::Graph& graph, ir::NodeId id
   whole.w = node.inputs[1];
   if (node.inputs.size() > 2) whole.b = node.inputs[2];
   whole.batch = x[0];
-  whole.groups = node.attrs.get_int("group", 1);
+  whole.groups = ir::attrs_of(node).int_of("group");
   whole.in_channels = x[1] / whole.groups;
   whole.out_channels = w[1];
   whole.transposed = true;
@@ -157,11 +157,11 @@ std::optional<ir::NodeId> upsampling_of(const ir::Graph& graph, ir::NodeId id) {
   if (conv.op->name != "Conv" || !between.producer.is_valid() || between.uses.size() != 1 || between.is_output)
     return {};
   const ir::Node& resize = graph.node(between.producer);
-  const std::string coordinates = resize.attrs.get_string("coordinate_transformation_mode", "half_pixel");
-  const std::string rounding = resize.attrs.get_string("nearest_mode", "round_prefer_floor");
+  const std::string coordinates = ir::attrs_of(resize).string_of("coordinate_transformation_mode");
+  const std::string rounding = ir::attrs_of(resize).string_of("nearest_mode");
   const bool repeats = (coordinates == "asymmetric" && rounding == "floor") ||
                        (coordinates == "half_pixel" && rounding.starts_with("round_prefer"));
-  if (resize.op->name != "Resize" || resize.attrs.get_string("mode", "nearest") != "nearest" || !repeats) return {};
+  if (resize.op->name != "Resize" || ir::attrs_of(resize).string_of("mode") != "nearest" || !repeats) return {};
   const ConvProblem p = describe_conv(graph, id);
   constexpr std::array<int64_t, 3> kOnes{1, 1, 1};
   if (p.strides != kOnes || p.dilations != kOnes || p.is_flattened || p.is_depthwise()) return {};

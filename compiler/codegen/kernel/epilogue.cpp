@@ -134,7 +134,7 @@ void Epilogue::add_batch_norm(Step& step) {
     return runtime::element_as_double(graph.value(node.inputs[i]).constant->data.view(), c);
   };
   int64_t channels = graph.value(node.inputs[1]).type.shape[0];
-  double epsilon = node.attrs.get_float("epsilon", 1e-5);
+  double epsilon = ir::attrs_of(node).float_of("epsilon");
   runtime::Tensor factor(builder_.nest().number(), {channels});
   runtime::Tensor offset(builder_.nest().number(), {channels});
   for (int64_t c = 0; c < channels; ++c) {

@@ -30,7 +30,7 @@ struct Args {
   int lanes() const { return operands[0]->lanes; }
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
   Expr number(double value) const { return nest.constant(value, lanes()); }
-  Expr attr(std::string_view name, double fallback) const { return number(node.attrs.get_float(name, fallback)); }
+  Expr attr(std::string_view name) const { return number(ir::attrs_of(node).float_of(name)); }
 };
 
 Expr fold_left(const Args& a, Op op) {
@@ -77,20 +77,21 @@ Expr clip(const Args& a) {
 }
 
 Expr elu(const Args& a) {
-  return vector_elu(a.nest, a.x(), a.node.attrs.get_float("alpha", 1));
+  return vector_elu(a.nest, a.x(), ir::attrs_of(a.node).float_of("alpha"));
 }
 
 Expr celu(const Args& a) {
-  return vector_celu(a.nest, a.x(), a.node.attrs.get_float("alpha", 1));
+  return vector_celu(a.nest, a.x(), ir::attrs_of(a.node).float_of("alpha"));
 }
 
 Expr selu(const Args& a) {
-  const double alpha = a.node.attrs.get_float("alpha", 1.67326319217681884765625);
-  return vector_selu(a.nest, a.x(), alpha, a.node.attrs.get_float("gamma", 1.05070102214813232421875));
+  const double alpha = ir::attrs_of(a.node).float_of("alpha");
+  return vector_selu(a.nest, a.x(), alpha, ir::attrs_of(a.node).float_of("gamma"));
 }
 
 Expr hard_sigmoid(const Args& a) {
-  return vector_hard_sigmoid(a.nest, a.x(), a.node.attrs.get_float("alpha", 0.2), a.node.attrs.get_float("beta", 0.5));
+  return vector_hard_sigmoid(a.nest, a.x(), ir::attrs_of(a.node).float_of("alpha"),
+                             ir::attrs_of(a.node).float_of("beta"));
 }
 
 Expr hard_swish(const Args& a) {
@@ -98,7 +99,7 @@ Expr hard_swish(const Args& a) {
 }
 
 Expr gelu(const Args& a) {
-  const bool is_approximate = a.node.attrs.get_string("approximate", "none") == "tanh";
+  const bool is_approximate = ir::attrs_of(a.node).string_of("approximate") == "tanh";
   return is_approximate ? vector_gelu_tanh(a.nest, a.x()) : vector_gelu(a.nest, a.x());
 }
 
@@ -133,7 +134,7 @@ bool has_known_divisor(const ir::Graph& graph, const ir::Node& node) {
 // The sign is that of the divisor; with `fmod`, which floats have, that of the dividend, as in C.
 Expr modulo(const Args& a) {
   if (a.nest.has_floats()) return vector_fmod(a.nest, a.x(), a.operands[1]);
-  const bool is_like_c = a.node.attrs.get_int("fmod", 0) != 0;
+  const bool is_like_c = ir::attrs_of(a.node).int_of("fmod") != 0;
   const runtime::Tensor& known = a.graph.value(a.node.inputs[1]).constant->data;
   const int64_t only = known.count() == 1 ? runtime::element_as_int(known.view(), 0) : 0;
   if (!is_like_c && only > 0 && (only & (only - 1)) == 0) {
@@ -239,7 +240,7 @@ bool has_single(const ir::Graph& graph, const ir::Node& node, size_t i) {
 bool is_quantized_through_f32(const ir::Graph& graph, const ir::Node& node) {
   const ir::DType from = graph.value(node.inputs[0]).type.dtype;
   const ir::DType to = graph.value(node.outputs[0]).type.dtype;
-  if (graph.value(node.inputs[1]).type.dtype != ir::DType::F32 || node.attrs.get_int("block_size", 0) != 0)
+  if (graph.value(node.inputs[1]).type.dtype != ir::DType::F32 || ir::attrs_of(node).int_of("block_size") != 0)
     return false;
   if (node.op->name == "QuantizeLinear") {
     return from == ir::DType::F32 && is_byte(to) && !node.attrs.has("precision");
@@ -295,7 +296,7 @@ constexpr std::array kRows = {
     Row{"HardSigmoid", hard_sigmoid},
     Row{"HardSwish", hard_swish},
     Row{"Identity", identity},
-    Row{"LeakyRelu", [](const Args& a) { return vector_leaky_relu(a.nest, a.x(), a.attr("alpha", 0.01)); }},
+    Row{"LeakyRelu", [](const Args& a) { return vector_leaky_relu(a.nest, a.x(), a.attr("alpha")); }},
     whole({"Less", [](const Args& a) { return binary(Op::FLess, a.x(), a.operands[1]); }, Signature::Comparison}),
     whole({"LessOrEqual", [](const Args& a) { return binary(Op::FLessEq, a.x(), a.operands[1]); },
            Signature::Comparison}),
@@ -328,7 +329,7 @@ constexpr std::array kRows = {
     Row{"Sum", [](const Args& a) { return fold_left(a, Op::FAdd); }},
     heavy({"Tanh", [](const Args& a) { return vector_tanh(a.nest, a.x()); }}),
     Row{"ThresholdedRelu",
-        [](const Args& a) { return vector_thresholded_relu(a.nest, a.x(), a.node.attrs.get_float("alpha", 1)); }},
+        [](const Args& a) { return vector_thresholded_relu(a.nest, a.x(), ir::attrs_of(a.node).float_of("alpha")); }},
     Row{"Trilu", [](const Args& a) { return vector_triangle(a.nest, a.graph, a.node, a.x(), a.places); },
         Signature::ByPlace},
     whole({"Where", [](const Args& a) { return select(a.x(), a.operands[1], a.operands[2]); }, Signature::Choice}),
@@ -385,7 +386,7 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
     if (!fits(node.inputs[i], !(logic || condition), logic || condition)) return false;
   }
   if (node.op->name == "BatchNormalization") {
-    if (node.inputs.size() != 5 || node.attrs.get_int("training_mode", 0) != 0) return false;
+    if (node.inputs.size() != 5 || ir::attrs_of(node).int_of("training_mode") != 0) return false;
     for (size_t i = 1; i < 5; ++i) {
       if (!node.inputs[i].is_valid() || !graph.value(node.inputs[i]).is_constant()) return false;
     }
@@ -446,7 +447,7 @@ ir::Shape broadcast_operand_shape(const ir::Graph& graph, ir::NodeId id, size_t 
   if (i > 0 && scales_along_axis(node)) {
     if (has_single(graph, node, i)) return {};
     const auto rank = static_cast<int64_t>(graph.value(node.inputs[0]).type.shape.size());
-    const int64_t axis = node.attrs.get_int("axis", 1);
+    const int64_t axis = ir::attrs_of(node).int_of("axis");
     shape.resize(static_cast<size_t>(rank - (axis < 0 ? axis + rank : axis)), 1);
     return shape;
   }

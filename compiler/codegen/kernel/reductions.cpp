@@ -83,7 +83,7 @@ std::optional<std::vector<bool>> reduced_dims(const ir::Graph& graph, ir::NodeId
     for (size_t d = 2; d < rank; ++d) reduced[d] = true;
     return reduced;
   }
-  std::vector<int64_t> axes = node.attrs.get_ints("axes");
+  std::vector<int64_t> axes = ir::attrs_of(node).ints_of("axes");
   if (node.inputs.size() > 1 && node.inputs[1].is_valid()) {
     const ir::Value& value = graph.value(node.inputs[1]);
     if (!value.is_constant()) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<std::vector<bool>> reduced_dims(const ir::Graph& graph, ir::NodeId
       axes.push_back(runtime::element_as_int(value.constant->data.view(), i));
     }
   }
-  if (axes.empty() && node.attrs.get_int("noop_with_empty_axes", 0) != 0) return std::nullopt;
+  if (axes.empty() && ir::attrs_of(node).int_of("noop_with_empty_axes") != 0) return std::nullopt;
   if (axes.empty()) reduced.assign(rank, true);
   for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
   return reduced;

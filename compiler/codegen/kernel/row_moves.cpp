@@ -144,7 +144,7 @@ class RowMoveBuilder {
         return std::vector<size_t>(read, dims);
       }
       case RowStep::Join:
-        if (!row_axis(axis_among(node, 0, rank), rank, dims)) return std::nullopt;
+        if (!row_axis(axis_among(node, rank), rank, dims)) return std::nullopt;
         return std::vector<size_t>(node.inputs.size(), dims);
       case RowStep::View: {
         const std::optional<size_t> own = dims_before_view(node.inputs[0], result, dims);
@@ -159,7 +159,7 @@ class RowMoveBuilder {
     const size_t own_rank = shape_of(node.inputs[0]).size();
     if (!gathered(graph_, node) || dims > rank || dims + own_rank < rank) return std::nullopt;
     const size_t own = dims + own_rank - rank;
-    if (!row_axis(axis_among(node, 0, own_rank), own_rank, own)) return std::nullopt;
+    if (!row_axis(axis_among(node, own_rank), own_rank, own)) return std::nullopt;
     return std::vector<size_t>{own};
   }
 
@@ -289,7 +289,7 @@ class RowMoveBuilder {
     const ir::Node& node = graph_.node(id);
     const ir::Shape row = row_of(graph_, node.outputs[0], dims);
     const size_t rank = shape_of(node.outputs[0]).size();
-    const size_t axis = *row_axis(axis_among(node, 0, rank), rank, dims);
+    const size_t axis = *row_axis(axis_among(node, rank), rank, dims);
     RowTerm term;
     term.kind = RowTerm::Kind::Choose;
     term.at.assign(at.size(), -1);
@@ -322,7 +322,7 @@ class RowMoveBuilder {
     if (node.op->name == "Gather") {
       const Positions indices = *gathered(graph_, node);
       const size_t own_rank = shape_of(from).size();
-      const size_t axis = *row_axis(axis_among(node, 0, own_rank), own_rank, own);
+      const size_t axis = *row_axis(axis_among(node, own_rank), own_rank, own);
       const ir::Shape& shape = shape_of(node.inputs[1]);
       return term_of(from, own, mapped(at, row, own_row, [&](Positions& place) {
                        int64_t index = 0;

@@ -39,8 +39,8 @@ bool has_one_float_result(const ir::Graph& graph, const ir::Node& node) {
   return runtime::is_float(dtype) && type_of(graph, node.outputs[0]).dtype == dtype;
 }
 
-bool is_last_axis(const ir::Node& node, int64_t fallback, size_t rank) {
-  const int64_t axis = node.attrs.get_int("axis", fallback);
+bool is_last_axis(const ir::Node& node, size_t rank) {
+  const int64_t axis = ir::attrs_of(node).int_of("axis");
   return axis == -1 || axis + 1 == static_cast<int64_t>(rank);
 }
 
@@ -51,10 +51,10 @@ RowRole role_of_operator(const ir::Graph& graph, ir::NodeId id) {
   if (x.empty() || !has_one_float_result(graph, node)) return RowRole::None;
   const std::string_view op = node.op->name;
   if (op == "Softmax" || op == "LogSoftmax") {
-    return is_last_axis(node, -1, x.size()) ? RowRole::Softmax : RowRole::None;
+    return is_last_axis(node, x.size()) ? RowRole::Softmax : RowRole::None;
   }
   if (op == "LayerNormalization") {
-    if (!is_last_axis(node, -1, x.size())) return RowRole::None;
+    if (!is_last_axis(node, x.size())) return RowRole::None;
     for (size_t i = 1; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_valid()) continue;
       const ir::TensorType& type = type_of(graph, node.inputs[i]);
@@ -272,7 +272,7 @@ void RowProgram::add_layer_norm(ir::NodeId id) {
   variance.kind = Step::Kind::Fold;
   variance.operands = {of_step(the_distance)};
   variance.value = [](const std::vector<Expr>& o) { return fma(o[0], o[0], o[1]); };
-  const double epsilon = node.attrs.get_float("epsilon", 1e-5);
+  const double epsilon = ir::attrs_of(node).float_of("epsilon");
   variance.finish = [&nest, divided, epsilon](const Expr& sum) {
     const Expr deviation = unary(Op::FSqrt, binary(Op::FAdd, divided(sum), nest.constant(epsilon, sum->lanes)));
     return binary(Op::FDiv, nest.constant(1, sum->lanes), deviation);

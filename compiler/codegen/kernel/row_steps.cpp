@@ -47,7 +47,7 @@ std::optional<std::vector<RowCut>> slice_cuts(const ir::Graph& graph, const ir::
 std::optional<std::vector<RowCut>> split_cuts(const ir::Graph& graph, const ir::Node& node, size_t result,
                                               size_t dims) {
   const ir::Shape& shape = graph.value(node.inputs[0]).type.shape;
-  const int64_t axis = axis_among(node, 0, shape.size());
+  const int64_t axis = axis_among(node, shape.size());
   const std::optional<size_t> in_row = row_axis(axis, shape.size(), dims);
   const auto sizes = known_numbers(graph, node, 1);
   if (!in_row || (node.inputs.size() > 1 && node.inputs[1].is_valid() && !sizes)) return std::nullopt;
@@ -85,8 +85,8 @@ ir::Shape lead_of(const ir::Graph& graph, ir::ValueId value, size_t dims) {
   return ir::Shape(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(std::min(dims, shape.size())));
 }
 
-int64_t axis_among(const ir::Node& node, int64_t fallback, size_t rank) {
-  const int64_t axis = node.attrs.get_int("axis", fallback);
+int64_t axis_among(const ir::Node& node, size_t rank) {
+  const int64_t axis = ir::attrs_of(node).int_of("axis");
   return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
 }
 
@@ -105,7 +105,7 @@ std::optional<Positions> gathered(const ir::Graph& graph, const ir::Node& node) 
   std::optional<Positions> indices = known_numbers(graph, node, 1);
   if (!indices) return std::nullopt;
   const ir::Shape& shape = graph.value(node.inputs[0]).type.shape;
-  const int64_t extent = shape[static_cast<size_t>(axis_among(node, 0, shape.size()))];
+  const int64_t extent = shape[static_cast<size_t>(axis_among(node, shape.size()))];
   for (int64_t& index : *indices) {
     if (index < 0) index += extent;
     if (index < 0 || index >= extent) return std::nullopt;

@@ -23,7 +23,7 @@ ir::Shape row_of(const ir::Graph& graph, ir::ValueId value, size_t dims);
 ir::Shape lead_of(const ir::Graph& graph, ir::ValueId value, size_t dims);
 
 /// The attribute `axis`, from 0.
-int64_t axis_among(const ir::Node& node, int64_t fallback, size_t rank);
+int64_t axis_among(const ir::Node& node, size_t rank);
 /// The dimension of the row that is the axis of a value of `rank` dimensions; nullopt if it lies before the row.
 std::optional<size_t> row_axis(int64_t axis, size_t rank, size_t dims);
 

@@ -39,7 +39,6 @@ enum class Naming {
 struct Row {
   std::string_view op;
   Naming naming;
-  int64_t default_axis = 0;
 };
 
 constexpr std::array kRows = {
@@ -49,7 +48,7 @@ constexpr std::array kRows = {
     Row{"ConvTranspose", Naming::Window},
     Row{"GlobalAveragePool", Naming::GlobalPool},
     Row{"GlobalMaxPool", Naming::GlobalPool},
-    Row{"LogSoftmax", Naming::Axis, -1},
+    Row{"LogSoftmax", Naming::Axis},
     Row{"MaxPool", Naming::Window},
     Row{"Pad", Naming::PerDim},
     Row{"ReduceL1", Naming::Axes},
@@ -62,7 +61,7 @@ constexpr std::array kRows = {
     Row{"ReduceSumSquare", Naming::Axes},
     Row{"Resize", Naming::PerDim},
     Row{"Slice", Naming::Slice},
-    Row{"Softmax", Naming::Axis, -1},
+    Row{"Softmax", Naming::Axis},
     Row{"Split", Naming::Axis},
 };
 
@@ -93,6 +92,7 @@ class Renamer {
   }
 
  private:
+  ir::AttrView attrs() const { return {*op_, attrs_}; }
   const ir::TensorType& type(ValueId value) const { return graph_.value(value).type; }
   size_t rank(ValueId value) const { return type(value).shape.size(); }
   bool is_constant(ValueId value) const { return graph_.value(value).is_constant(); }
@@ -234,7 +234,7 @@ class Renamer {
       attrs_.set(kDataLayout, std::string(runtime::kChannelsLast));
     }
     if (scales_along_axis(node)) {
-      const int64_t axis = node.attrs.get_int("axis", 1);
+      const int64_t axis = ir::attrs_of(node).int_of("axis");
       const auto at = std::find(order.begin(), order.end(), axis < 0 ? axis + static_cast<int64_t>(space) : axis);
       if (at != order.end()) attrs_.set("axis", static_cast<int64_t>(at - order.begin()));
     }
@@ -305,9 +305,7 @@ class Renamer {
     switch (naming(id)) {
       case Naming::None:
       case Naming::Window: return Status::ok();
-      case Naming::Axis:
-        attrs_.set("axis", renamed(attrs_.get_int("axis", find_row(id)->default_axis)));
-        return Status::ok();
+      case Naming::Axis: attrs_.set("axis", renamed(attrs().int_of("axis"))); return Status::ok();
       case Naming::GlobalPool: {
         std::vector<int64_t> axes;
         for (int64_t axis = 2; axis < count; ++axis) axes.push_back(renamed(axis));
@@ -324,17 +322,17 @@ class Renamer {
 
   template <typename Renamed>
   Status rename_axes(NodeId id, const std::vector<int>& order, const Renamed& renamed) {
-    std::vector<int64_t> axes = attrs_.get_ints("axes");
+    std::vector<int64_t> axes = attrs().ints_of("axes");
     if (operands_.size() > 1 && operands_[1].is_valid()) {
       const std::optional<std::vector<int64_t>> listed = ints(graph_.node(id).inputs[1]);
       if (!listed) return refuse(id, graph_.node(id).inputs[1]);
       axes = *listed;
       operands_.resize(1);
     }
-    const bool is_over_all = axes.empty() && attrs_.get_int("noop_with_empty_axes", 0) == 0;
+    const bool is_over_all = axes.empty() && attrs().int_of("noop_with_empty_axes") == 0;
     for (int64_t& axis : axes) axis = renamed(axis);
     if (!axes.empty()) attrs_.set("axes", axes);
-    if (is_over_all || attrs_.get_int("keepdims", 1) != 0) return Status::ok();
+    if (is_over_all || attrs().int_of("keepdims") != 0) return Status::ok();
     // What is left has no layout: it must be in the order of the dimensions.
     int last = -1;
     for (size_t d = 0; d < order.size(); ++d) {

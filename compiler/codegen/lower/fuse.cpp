@@ -238,7 +238,7 @@ class Grouping {
     const auto at = of_.find(graph_.value(node.inputs[0]).producer);
     if (at == of_.end() || !draft(at->second).is_attention || only_reader(node.inputs[0]) != id) return false;
     Draft& home = draft(at->second);
-    const std::vector<int64_t> perm = node.attrs.get_ints("perm");
+    const std::vector<int64_t> perm = ir::attrs_of(node).ints_of("perm");
     const bool is_last = !perm.empty() && perm.back() + 1 == static_cast<int64_t>(perm.size());
     if (!is_last || graph_.node(home.nodes.back()).op->name == "Transpose") return false;
     home.nodes.push_back(id);
@@ -479,7 +479,8 @@ class Grouping {
       group.generator = generator_of(group.anchor);
       group.moves = std::move(draft(i).moves);
       // A reduction alone has a lowering of its own, for any axes.
-      const bool is_reduction = group.nodes.size() == 1 && reduction_lowering(graph_.node(group.nodes[0]).op->name);
+      const bool is_reduction =
+          group.nodes.size() == 1 && find_reduction(graph_.node(group.nodes[0]).op->name) != nullptr;
       if (draft(i).by_rows && is_reduction) group.anchor = group.nodes[0];
       if (draft(i).by_rows && !is_reduction) group.rows = draft(i).shape;
       if (draft(i).is_attention) group.rows = draft(i).row_shape;

@@ -23,12 +23,12 @@ class ArgExtreme {
  public:
   ArgExtreme(const LoweringContext& context, const ir::Node& node)
       : node_(node),
-        axes_(context.graph.value(node.inputs[0]).type.shape, node.attrs.get_int("axis", 0)),
+        axes_(context.graph.value(node.inputs[0]).type.shape, ir::attrs_of(node).int_of("axis")),
         builder_(context),
         nest_(builder_.nest()),
         lanes_(nest_.lanes()) {
     is_max_ = node.op->name == "ArgMax";
-    takes_last_ = node.attrs.get_int("select_last_index", 0) != 0;
+    takes_last_ = ir::attrs_of(node).int_of("select_last_index") != 0;
   }
 
   std::vector<KernelSketch> run() {
@@ -122,7 +122,7 @@ bool accepts_arg_extreme(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const ir::TensorType& x = graph.value(node.inputs[0]).type;
   if (x.dtype != ir::DType::F32 || x.shape.empty()) return false;
-  return runtime::AxisSplit(x.shape, node.attrs.get_int("axis", 0)).extent <= kMostIndexNumber;
+  return runtime::AxisSplit(x.shape, ir::attrs_of(node).int_of("axis")).extent <= kMostIndexNumber;
 }
 
 std::vector<KernelSketch> lower_arg_extreme(const LoweringContext& context, const Group& group) {
@@ -135,13 +135,8 @@ constexpr size_t arg_extreme_inner_dims(const ir::Graph&, ir::NodeId) {
 
 }  // namespace
 
-const Lowering& arg_max_lowering() {
-  static constexpr Lowering row{"ArgMax", accepts_arg_extreme, arg_extreme_inner_dims, lower_arg_extreme};
-  return row;
-}
-
-const Lowering& arg_min_lowering() {
-  static constexpr Lowering row{"ArgMin", accepts_arg_extreme, arg_extreme_inner_dims, lower_arg_extreme};
+const Lowering& arg_extreme_lowering() {
+  static constexpr Lowering row{accepts_arg_extreme, arg_extreme_inner_dims, lower_arg_extreme};
   return row;
 }
 

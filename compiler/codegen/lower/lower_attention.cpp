@@ -33,7 +33,7 @@ bool is_member(const Group& group, ir::NodeId node) {
 
 std::vector<int64_t> permutation(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  std::vector<int64_t> perm = node.attrs.get_ints("perm");
+  std::vector<int64_t> perm = ir::attrs_of(node).ints_of("perm");
   const size_t rank = graph.value(node.inputs[0]).type.shape.size();
   if (perm.empty()) {
     for (size_t d = rank; d-- > 0;) perm.push_back(static_cast<int64_t>(d));

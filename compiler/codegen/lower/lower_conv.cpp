@@ -121,12 +121,12 @@ bool accepts(const ir::Graph& graph, ir::NodeId node) {
 }  // namespace
 
 const Lowering& conv_lowering() {
-  static constexpr Lowering row{"Conv", accepts, inner_dims, lower, has_conv_generator};
+  static constexpr Lowering row{accepts, inner_dims, lower, has_conv_generator};
   return row;
 }
 
 const Lowering& conv_transpose_lowering() {
-  static constexpr Lowering row{"ConvTranspose", accepts_transposed, inner_dims, lower_transposed, has_conv_generator};
+  static constexpr Lowering row{accepts_transposed, inner_dims, lower_transposed, has_conv_generator};
   return row;
 }
 

@@ -27,8 +27,8 @@ class Cumulation {
         nest_(builder_.nest()),
         lanes_(nest_.lanes()),
         is_product_(node.op->name == "CumProd"),
-        is_exclusive_(node.attrs.get_int("exclusive", 0) != 0),
-        is_reverse_(node.attrs.get_int("reverse", 0) != 0),
+        is_exclusive_(ir::attrs_of(node).int_of("exclusive") != 0),
+        is_reverse_(ir::attrs_of(node).int_of("reverse") != 0),
         x_(builder_.value_buffer_of(type_.dtype, node.inputs[0], false)),
         y_(builder_.value_buffer_of(type_.dtype, node.outputs[0], true)) {}
 
@@ -130,13 +130,8 @@ constexpr size_t cumulation_inner_dims(const ir::Graph&, ir::NodeId) {
 
 }  // namespace
 
-const Lowering& cum_prod_lowering() {
-  static constexpr Lowering row{"CumProd", accepts_cumulation, cumulation_inner_dims, lower_cumulation};
-  return row;
-}
-
-const Lowering& cum_sum_lowering() {
-  static constexpr Lowering row{"CumSum", accepts_cumulation, cumulation_inner_dims, lower_cumulation};
+const Lowering& cumulation_lowering() {
+  static constexpr Lowering row{accepts_cumulation, cumulation_inner_dims, lower_cumulation};
   return row;
 }
 

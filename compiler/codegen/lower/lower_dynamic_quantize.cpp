@@ -115,8 +115,7 @@ std::vector<KernelSketch> lower_dynamic_quantize(const LoweringContext& context,
 }  // namespace
 
 const Lowering& dynamic_quantize_lowering() {
-  static constexpr Lowering row{"DynamicQuantizeLinear", accepts_dynamic_quantize, no_epilogue_of_quantize,
-                                lower_dynamic_quantize};
+  static constexpr Lowering row{accepts_dynamic_quantize, no_epilogue_of_quantize, lower_dynamic_quantize};
   return row;
 }
 

@@ -84,10 +84,10 @@ Problem describe(const ir::Graph& graph, ir::NodeId id) {
   const ir::Shape& b = graph.value(p.b).type.shape;
   const ir::Shape& y = graph.value(node.outputs[0]).type.shape;
   if (p.is_gemm) {
-    p.trans_a = node.attrs.get_int("transA", 0) != 0;
-    p.trans_b = node.attrs.get_int("transB", 0) != 0;
-    p.alpha = node.attrs.get_float("alpha", 1);
-    p.beta = node.attrs.get_float("beta", 1);
+    p.trans_a = ir::attrs_of(node).int_of("transA") != 0;
+    p.trans_b = ir::attrs_of(node).int_of("transB") != 0;
+    p.alpha = ir::attrs_of(node).float_of("alpha");
+    p.beta = ir::attrs_of(node).float_of("beta");
   }
   p.columns = y[y.size() - 1];
   p.rows = y[y.size() - 2];
@@ -414,13 +414,8 @@ bool has_product_generator(ir::Generator generator) {
 
 }  // namespace
 
-const Lowering& gemm_lowering() {
-  static constexpr Lowering row{"Gemm", accepts, inner_dims, lower, has_product_generator};
-  return row;
-}
-
-const Lowering& matmul_lowering() {
-  static constexpr Lowering row{"MatMul", accepts, inner_dims, lower, has_product_generator};
+const Lowering& product_lowering() {
+  static constexpr Lowering row{accepts, inner_dims, lower, has_product_generator};
   return row;
 }
 

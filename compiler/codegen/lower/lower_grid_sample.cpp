@@ -40,15 +40,15 @@ class GridSampleLowering {
     places_ = y[2] * y[3];
     height_ = x[2];
     width_ = x[3];
-    const std::string mode = node.attrs.get_string("mode", "bilinear");
+    const std::string mode = ir::attrs_of(node).string_of("mode");
     mode_ = mode == "nearest"                        ? SampleMode::Nearest
             : mode == "bilinear" || mode == "linear" ? SampleMode::Linear
                                                      : SampleMode::Cubic;
-    const std::string padding = node.attrs.get_string("padding_mode", "zeros");
+    const std::string padding = ir::attrs_of(node).string_of("padding_mode");
     padding_ = padding == "border"       ? SamplePadding::Border
                : padding == "reflection" ? SamplePadding::Reflection
                                          : SamplePadding::Zeros;
-    align_ = node.attrs.get_int("align_corners", 0) != 0;
+    align_ = ir::attrs_of(node).int_of("align_corners") != 0;
   }
 
   std::vector<KernelSketch> run() {
@@ -250,8 +250,8 @@ std::vector<KernelSketch> lower_grid_sample(const LoweringContext& context, cons
 }  // namespace
 
 const Lowering& grid_sample_lowering() {
-  static constexpr Lowering row{"GridSample", accepts_grid_sample,
-                                [](const ir::Graph&, ir::NodeId) { return size_t{0}; }, lower_grid_sample};
+  static constexpr Lowering row{accepts_grid_sample, [](const ir::Graph&, ir::NodeId) { return size_t{0}; },
+                                lower_grid_sample};
   return row;
 }
 

@@ -40,7 +40,7 @@ int64_t words_of(ir::DType dtype) {
 }
 
 bool reduces(const ir::Node& node) {
-  return is_scatter(node) && node.attrs.get_string("reduction", "none") != "none";
+  return is_scatter(node) && ir::attrs_of(node).string_of("reduction") != "none";
 }
 
 /// What updates are computed in; elements that are only moved are words.
@@ -66,7 +66,7 @@ class IndexingLowering {
     element_ = bytes == 1 ? Element::U8 : bytes == 2 ? Element::I16 : nest_.number();
     words_ = reduces(node) ? 1 : words_of(dtype);
     index_width_ = static_cast<int64_t>(runtime::size_of(context.graph.value(node.inputs[1]).type.dtype));
-    reduction_ = node.attrs.get_string("reduction", "none");
+    reduction_ = ir::attrs_of(node).string_of("reduction");
   }
 
   std::vector<KernelSketch> run() {
@@ -91,11 +91,11 @@ class IndexingLowering {
 
   void find_dims() {
     if (by_tuple()) {
-      batch_ = static_cast<size_t>(node_.attrs.get_int("batch_dims", 0));
+      batch_ = static_cast<size_t>(ir::attrs_of(node_).int_of("batch_dims"));
       depth_ = static_cast<size_t>(indices_.back());
       return;
     }
-    const int64_t axis = node_.attrs.get_int("axis", 0);
+    const int64_t axis = ir::attrs_of(node_).int_of("axis");
     axis_ = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(data_.size()) : axis);
   }
 
@@ -315,12 +315,12 @@ bool accepts_indexing(const ir::Graph& graph, ir::NodeId id) {
 }
 
 bool accepts_gather(const ir::Graph& graph, ir::NodeId id) {
-  return movement_lowering("Gather")->accepts(graph, id) || accepts_indexing(graph, id);
+  return accepts_movement(graph, id) || accepts_indexing(graph, id);
 }
 
 std::vector<KernelSketch> lower_indexing(const LoweringContext& context, const Group& group) {
-  const bool is_copied = context.graph.node(group.anchor).op->name == "Gather" &&
-                         movement_lowering("Gather")->accepts(context.graph, group.anchor);
+  const bool is_copied =
+      context.graph.node(group.anchor).op->name == "Gather" && accepts_movement(context.graph, group.anchor);
   if (is_copied) return lower_movement(context, group);
   return IndexingLowering(context, context.graph.node(group.anchor)).run();
 }
@@ -331,14 +331,14 @@ size_t indexing_inner_dims(const ir::Graph&, ir::NodeId) {
 
 }  // namespace
 
-const Lowering* indexing_lowering(std::string_view op) {
-  static constexpr Lowering rows[] = {{"Gather", accepts_gather, indexing_inner_dims, lower_indexing},
-                                      {"GatherElements", accepts_indexing, indexing_inner_dims, lower_indexing},
-                                      {"GatherND", accepts_indexing, indexing_inner_dims, lower_indexing},
-                                      {"ScatterElements", accepts_indexing, indexing_inner_dims, lower_indexing},
-                                      {"ScatterND", accepts_indexing, indexing_inner_dims, lower_indexing}};
-  const auto* row = std::find_if(std::begin(rows), std::end(rows), [&](const Lowering& r) { return r.op == op; });
-  return row == std::end(rows) ? nullptr : row;
+const Lowering& gather_lowering() {
+  static constexpr Lowering row{accepts_gather, indexing_inner_dims, lower_indexing};
+  return row;
+}
+
+const Lowering& indexing_lowering() {
+  static constexpr Lowering row{accepts_indexing, indexing_inner_dims, lower_indexing};
+  return row;
 }
 
 }  // namespace collage::codegen

@@ -22,8 +22,8 @@ std::vector<KernelSketch> lower(const LoweringContext& context, const Group& gro
   const ir::Shape& shape = context.graph.value(node.inputs[0]).type.shape;
   int64_t channels = shape[1];
   int64_t plane = runtime::element_count(shape) / (shape[0] * channels);
-  int64_t size = std::min(node.attrs.get_int("size", 1), 2 * channels + 1);
-  double real_size = static_cast<double>(node.attrs.get_int("size", 1));
+  int64_t size = std::min(ir::attrs_of(node).int_of("size"), 2 * channels + 1);
+  double real_size = static_cast<double>(ir::attrs_of(node).int_of("size"));
   int64_t before = (size - 1) / 2;
   int64_t after = size - 1 - before;
   KernelBuilder builder(context, context.graph.value(node.inputs[0]).type.dtype);
@@ -46,8 +46,8 @@ std::vector<KernelSketch> lower(const LoweringContext& context, const Group& gro
     nest.set(sum, fma(v, v, sum));
     nest.end_for();
     Expr scale =
-        fma(sum, number(node.attrs.get_float("alpha", 1e-4) / real_size), number(node.attrs.get_float("bias", 1.0)));
-    Expr power = vector_exp(nest, binary(Op::FMul, number(-node.attrs.get_float("beta", 0.75)),
+        fma(sum, number(ir::attrs_of(node).float_of("alpha") / real_size), number(ir::attrs_of(node).float_of("bias")));
+    Expr power = vector_exp(nest, binary(Op::FMul, number(-ir::attrs_of(node).float_of("beta")),
                                          vector_log(nest, nest.let("scale", scale))));
     nest.store(y, at, binary(Op::FMul, load(x, at, lanes, mask), power), mask);
   };
@@ -67,7 +67,7 @@ std::vector<KernelSketch> lower(const LoweringContext& context, const Group& gro
 }  // namespace
 
 const Lowering& lrn_lowering() {
-  static constexpr Lowering row{"LRN", accepts, [](const ir::Graph&, ir::NodeId) { return size_t{0}; }, lower};
+  static constexpr Lowering row{accepts, [](const ir::Graph&, ir::NodeId) { return size_t{0}; }, lower};
   return row;
 }
 

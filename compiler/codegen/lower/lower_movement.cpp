@@ -31,8 +31,8 @@ struct Reader {
   bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i].is_valid(); }
   const Shape& shape(size_t i) const { return graph.value(node.inputs[i]).type.shape; }
   const Shape& result(size_t i = 0) const { return graph.value(node.outputs[i]).type.shape; }
-  int64_t axis(size_t rank, int64_t fallback) const {
-    int64_t axis = node.attrs.get_int("axis", fallback);
+  int64_t axis(size_t rank) const {
+    int64_t axis = ir::attrs_of(node).int_of("axis");
     return axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
   }
   /// Elements of a constant operand.
@@ -76,7 +76,7 @@ Copies permuted(const Reader& r, const Shape& shape, const std::vector<int64_t>&
 
 Copies transpose(const Reader& r) {
   auto rank = static_cast<int64_t>(r.shape(0).size());
-  std::vector<int64_t> perm = r.node.attrs.get_ints("perm");
+  std::vector<int64_t> perm = ir::attrs_of(r.node).ints_of("perm");
   if (!r.node.attrs.has("perm")) {
     for (int64_t d = rank; d-- > 0;) perm.push_back(d);
   }
@@ -87,9 +87,9 @@ Copies transpose(const Reader& r) {
 // DCR: [N, b, b, C, H, W] => [N, C, H, b, W, b]; CRD: [N, C, b, b, H, W] likewise.
 Copies depth_to_space(const Reader& r) {
   const Shape& x = r.shape(0);
-  int64_t b = r.node.attrs.get_int("blocksize", 1);
+  int64_t b = ir::attrs_of(r.node).int_of("blocksize");
   int64_t channels = x[1] / (b * b);
-  if (r.node.attrs.get_string("mode", "DCR") == "CRD") {
+  if (ir::attrs_of(r.node).string_of("mode") == "CRD") {
     return permuted(r, {x[0], channels, b, b, x[2], x[3]}, {0, 1, 4, 2, 5, 3});
   }
   return permuted(r, {x[0], b, b, channels, x[2], x[3]}, {0, 3, 4, 1, 5, 2});
@@ -98,7 +98,7 @@ Copies depth_to_space(const Reader& r) {
 // [N, C, H, b, W, b] => [N, b, b, C, H, W]
 Copies space_to_depth(const Reader& r) {
   const Shape& x = r.shape(0);
-  int64_t b = r.node.attrs.get_int("blocksize", 1);
+  int64_t b = ir::attrs_of(r.node).int_of("blocksize");
   return permuted(r, {x[0], x[1], x[2] / b, b, x[3] / b, b}, {0, 3, 5, 1, 2, 4});
 }
 
@@ -144,7 +144,7 @@ Copies slice(const Reader& r) {
 Copies concat(const Reader& r) {
   std::vector<StridedCopy> copies;
   std::vector<int64_t> to = runtime::row_major_strides(r.result());
-  auto d = static_cast<size_t>(r.axis(r.result().size(), 0));
+  auto d = static_cast<size_t>(r.axis(r.result().size()));
   int64_t done = 0;
   for (size_t i = 0; i < r.node.inputs.size(); ++i) {
     StridedCopy copy = r.copy(r.shape(i), to, runtime::row_major_strides(r.shape(i)));
@@ -159,7 +159,7 @@ Copies concat(const Reader& r) {
 Copies split(const Reader& r) {
   std::vector<StridedCopy> copies;
   std::vector<int64_t> own = runtime::row_major_strides(r.shape(0));
-  auto d = static_cast<size_t>(r.axis(r.shape(0).size(), 0));
+  auto d = static_cast<size_t>(r.axis(r.shape(0).size()));
   auto sizes = r.has(1) ? r.ints(1) : std::vector<int64_t>();
   if (!sizes) return std::nullopt;
   auto parts = static_cast<int64_t>(r.node.outputs.size());
@@ -178,7 +178,7 @@ Copies split(const Reader& r) {
 
 // Fills everything first; the copy then overwrites the middle.
 Copies pad(const Reader& r) {
-  if (r.node.attrs.get_string("mode", "constant") != "constant" || r.has(3)) return std::nullopt;
+  if (ir::attrs_of(r.node).string_of("mode") != "constant" || r.has(3)) return std::nullopt;
   auto begins = r.ints(1);
   if (!begins) return std::nullopt;
   StridedCopy fill;
@@ -210,7 +210,7 @@ Copies pad(const Reader& r) {
 Copies gather_known(const Reader& r) {
   auto indices = r.ints(1);
   if (!indices || static_cast<int64_t>(indices->size()) > kMostIndices) return std::nullopt;
-  runtime::AxisSplit axes(r.shape(0), r.axis(r.shape(0).size(), 0));
+  runtime::AxisSplit axes(r.shape(0), r.axis(r.shape(0).size()));
   auto count = static_cast<int64_t>(indices->size());
   std::vector<StridedCopy> copies;
   for (int64_t k = 0; k < count; ++k) {
@@ -268,25 +268,25 @@ Copies copies_of(const ir::Graph& graph, ir::NodeId id) {
   return copies;
 }
 
-bool accepts(const ir::Graph& graph, ir::NodeId id) {
-  Copies copies = copies_of(graph, id);
-  return copies && std::all_of(copies->begin(), copies->end(), [&](const auto& c) { return can_copy(graph, c); });
-}
-
 size_t no_epilogue(const ir::Graph&, ir::NodeId) {
   return 0;
 }
 
 bool accepts_pad(const ir::Graph& graph, ir::NodeId id) {
-  return accepts(graph, id) || accepts_resampling(graph, id);
+  return accepts_movement(graph, id) || accepts_resampling(graph, id);
 }
 
 }  // namespace
 
+bool accepts_movement(const ir::Graph& graph, ir::NodeId id) {
+  Copies copies = copies_of(graph, id);
+  return copies && std::all_of(copies->begin(), copies->end(), [&](const auto& c) { return can_copy(graph, c); });
+}
+
 std::vector<KernelSketch> lower_movement(const LoweringContext& context, const Group& group) {
   ir::NodeId id = group.nodes.front();
   const ir::Node& node = context.graph.node(id);
-  if (!accepts(context.graph, id)) {
+  if (!accepts_movement(context.graph, id)) {
     return lower_resampling(context, group);
   }
   std::vector<KernelSketch> kernels;
@@ -306,11 +306,14 @@ std::optional<SharedMemory> whole_copy(const ir::Graph& graph, ir::NodeId id) {
   return shared_memory(graph, copies->front());
 }
 
-const Lowering* movement_lowering(std::string_view op) {
-  static constexpr Lowering copies{"", accepts, no_epilogue, lower_movement};
-  static constexpr Lowering pad{"Pad", accepts_pad, no_epilogue, lower_movement};
-  if (op == pad.op) return &pad;
-  return find_row(op) == nullptr ? nullptr : &copies;
+const Lowering& movement_lowering() {
+  static constexpr Lowering row{accepts_movement, no_epilogue, lower_movement};
+  return row;
+}
+
+const Lowering& pad_lowering() {
+  static constexpr Lowering row{accepts_pad, no_epilogue, lower_movement};
+  return row;
 }
 
 }  // namespace collage::codegen

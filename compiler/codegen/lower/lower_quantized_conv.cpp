@@ -29,7 +29,7 @@ ConvProblem describe_quantized(const ir::Graph& graph, ir::NodeId id) {
   const ir::Shape& w = graph.value(node.inputs[at]).type.shape;
   ConvProblem p = describe_window(graph, id, {w.begin() + 2, w.end()});
   p.w = node.inputs[at];
-  p.groups = node.attrs.get_int("group", 1);
+  p.groups = ir::attrs_of(node).int_of("group");
   p.weight_kernel = p.kernel;
   p.whole_output = p.output;
   p.in_channels = w[1];
@@ -280,13 +280,8 @@ constexpr size_t no_epilogue_of_conv(const ir::Graph&, ir::NodeId) {
 
 }  // namespace
 
-const Lowering& qlinear_conv_lowering() {
-  static constexpr Lowering row{"QLinearConv", accepts_quantized_conv, no_epilogue_of_conv, lower_quantized_conv};
-  return row;
-}
-
-const Lowering& conv_integer_lowering() {
-  static constexpr Lowering row{"ConvInteger", accepts_quantized_conv, no_epilogue_of_conv, lower_quantized_conv};
+const Lowering& quantized_conv_lowering() {
+  static constexpr Lowering row{accepts_quantized_conv, no_epilogue_of_conv, lower_quantized_conv};
   return row;
 }
 

@@ -192,13 +192,8 @@ constexpr size_t no_epilogue_of_gemm(const ir::Graph&, ir::NodeId) {
 
 }  // namespace
 
-const Lowering& qlinear_matmul_lowering() {
-  static constexpr Lowering row{"QLinearMatMul", accepts_quantized_gemm, no_epilogue_of_gemm, lower_quantized_gemm};
-  return row;
-}
-
-const Lowering& matmul_integer_lowering() {
-  static constexpr Lowering row{"MatMulInteger", accepts_quantized_gemm, no_epilogue_of_gemm, lower_quantized_gemm};
+const Lowering& quantized_product_lowering() {
+  static constexpr Lowering row{accepts_quantized_gemm, no_epilogue_of_gemm, lower_quantized_gemm};
   return row;
 }
 

@@ -542,12 +542,9 @@ std::vector<KernelSketch> lower_recurrence(const LoweringContext& context, const
 
 }  // namespace
 
-const Lowering* recurrent_lowering(std::string_view op) {
-  static constexpr Lowering rows[] = {{"GRU", accepts_recurrence, no_epilogue, lower_recurrence},
-                                      {"LSTM", accepts_recurrence, no_epilogue, lower_recurrence},
-                                      {"RNN", accepts_recurrence, no_epilogue, lower_recurrence}};
-  const auto* row = std::find_if(std::begin(rows), std::end(rows), [&](const Lowering& r) { return r.op == op; });
-  return row == std::end(rows) ? nullptr : row;
+const Lowering& recurrent_lowering() {
+  static constexpr Lowering row{accepts_recurrence, no_epilogue, lower_recurrence};
+  return row;
 }
 
 }  // namespace collage::codegen

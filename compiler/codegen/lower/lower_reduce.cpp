@@ -148,14 +148,14 @@ class ReduceEmitter {
 
 }  // namespace
 
-const Lowering* reduction_lowering(std::string_view op) {
-  static constexpr Lowering row{"", accepts, [](const ir::Graph&, ir::NodeId) { return size_t{0}; },
+const Lowering& reduction_lowering() {
+  static constexpr Lowering row{accepts, [](const ir::Graph&, ir::NodeId) { return size_t{0}; },
                                 [](const LoweringContext& context, const Group& group) {
                                   std::vector<KernelSketch> kernels;
                                   kernels.push_back(ReduceEmitter(context, group.anchor).run());
                                   return kernels;
                                 }};
-  return find_reduction(op) == nullptr ? nullptr : &row;
+  return row;
 }
 
 }  // namespace collage::codegen

@@ -113,7 +113,7 @@ std::optional<std::vector<Table>> tables_of(const ir::Graph& graph, ir::NodeId i
   const ir::Node& node = graph.node(id);
   const ir::TensorType& x = graph.value(node.inputs[0]).type;
   if (x.dtype != ir::DType::F32 || x.shape.empty()) return std::nullopt;
-  if (node.op->name == "Pad" && (node.attrs.get_string("mode", "constant") == "constant" || node.inputs.size() > 3)) {
+  if (node.op->name == "Pad" && (ir::attrs_of(node).string_of("mode") == "constant" || node.inputs.size() > 3)) {
     return std::nullopt;
   }
   for (size_t i = 1; i < node.inputs.size(); ++i) {
@@ -279,7 +279,7 @@ std::vector<KernelSketch> lower_resampling(const LoweringContext& context, const
 }
 
 const Lowering& resize_lowering() {
-  static constexpr Lowering row{"Resize", accepts_resampling, [](const ir::Graph&, ir::NodeId) { return size_t{0}; },
+  static constexpr Lowering row{accepts_resampling, [](const ir::Graph&, ir::NodeId) { return size_t{0}; },
                                 lower_resampling};
   return row;
 }

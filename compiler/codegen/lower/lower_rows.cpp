@@ -129,7 +129,7 @@ class RowKernel {
 };
 
 int64_t axis_of(const ir::Graph& graph, ir::NodeId id) {
-  int64_t axis = graph.node(id).attrs.get_int("axis", -1);
+  int64_t axis = ir::attrs_of(graph.node(id)).int_of("axis");
   return axis < 0 ? axis + static_cast<int64_t>(operand_shape(graph, id).size()) : axis;
 }
 
@@ -230,7 +230,7 @@ std::vector<KernelSketch> lower_layer_norm(const LoweringContext& context, const
   int scale = k.builder.value_buffer(node.inputs[1], false);
   bool has_bias = node.inputs.size() > 2 && node.inputs[2].is_valid();
   int bias = has_bias ? k.builder.value_buffer(node.inputs[2], false) : -1;
-  auto [mean, deviation] = k.moments(length, node.attrs.get_float("epsilon", 1e-5));
+  auto [mean, deviation] = k.moments(length, ir::attrs_of(node).float_of("epsilon"));
   Expr factor = nest.let("factor", splat(binary(Op::FDiv, nest.constant(1, 1), deviation), lanes));
   k.each_vector([&](const Expr& i, const Expr& mask) {
     Expr v = binary(Op::FMul, binary(Op::FSub, k.element(i, mask), mean), factor);
@@ -256,7 +256,7 @@ std::vector<KernelSketch> lower_instance_norm(const LoweringContext& context, co
   int scale = k.builder.value_buffer(node.inputs[1], false);
   int bias = k.builder.value_buffer(node.inputs[2], false);
   Expr channel = nest.let("channel", rem(k.row, shape[1]));
-  auto [mean, deviation] = k.moments(length, node.attrs.get_float("epsilon", 1e-5));
+  auto [mean, deviation] = k.moments(length, ir::attrs_of(node).float_of("epsilon"));
   Expr factor = nest.let("factor", splat(binary(Op::FDiv, load(scale, channel, 1), deviation), lanes));
   Expr offset = nest.let("offset", splat(load(bias, channel, 1), lanes));
   k.each_vector([&](const Expr& i, const Expr& mask) {
@@ -275,7 +275,7 @@ std::vector<KernelSketch> lower_group_norm(const LoweringContext& context, const
   const ir::Node& node = graph.node(group.anchor);
   const ir::Shape& shape = operand_shape(graph, group.anchor);
   const int64_t plane = product_from(shape, 2);
-  const int64_t groups = node.attrs.get_int("num_groups", 1);
+  const int64_t groups = ir::attrs_of(node).int_of("num_groups");
   const int64_t channels = shape[1] / groups;
   RowKernel k(context, group, channels * plane);
   Nest& nest = k.nest;
@@ -283,7 +283,7 @@ std::vector<KernelSketch> lower_group_norm(const LoweringContext& context, const
   const int scale = k.builder.value_buffer(node.inputs[1], false);
   const int bias = k.builder.value_buffer(node.inputs[2], false);
   const Expr index = nest.let("group", rem(k.row, groups));
-  auto [mean, deviation] = k.moments(channels * plane, node.attrs.get_float("epsilon", 1e-5));
+  auto [mean, deviation] = k.moments(channels * plane, ir::attrs_of(node).float_of("epsilon"));
   const Expr c = nest.begin_for("c", int_const(0), int_const(channels));
   const Expr channel = nest.let("channel", add(mul(index, channels), c));
   const auto parameter = [&](size_t input, int buffer) {
@@ -304,29 +304,29 @@ std::vector<KernelSketch> lower_group_norm(const LoweringContext& context, const
 }  // namespace
 
 const Lowering& group_normalization_lowering() {
-  static constexpr Lowering row{"GroupNormalization", accepts_group_norm, no_epilogue, lower_group_norm};
+  static constexpr Lowering row{accepts_group_norm, no_epilogue, lower_group_norm};
   return row;
 }
 
 const Lowering& instance_normalization_lowering() {
-  static constexpr Lowering row{"InstanceNormalization", accepts_instance_norm, no_epilogue, lower_instance_norm};
+  static constexpr Lowering row{accepts_instance_norm, no_epilogue, lower_instance_norm};
   return row;
 }
 
 const Lowering& softmax_lowering() {
-  static constexpr Lowering row{"Softmax", accepts_softmax, no_epilogue,
+  static constexpr Lowering row{accepts_softmax, no_epilogue,
                                 [](const LoweringContext& c, const Group& g) { return lower_softmax(c, g, false); }};
   return row;
 }
 
 const Lowering& log_softmax_lowering() {
-  static constexpr Lowering row{"LogSoftmax", accepts_softmax, no_epilogue,
+  static constexpr Lowering row{accepts_softmax, no_epilogue,
                                 [](const LoweringContext& c, const Group& g) { return lower_softmax(c, g, true); }};
   return row;
 }
 
 const Lowering& layer_normalization_lowering() {
-  static constexpr Lowering row{"LayerNormalization", accepts_layer_norm, no_epilogue, lower_layer_norm};
+  static constexpr Lowering row{accepts_layer_norm, no_epilogue, lower_layer_norm};
   return row;
 }
 

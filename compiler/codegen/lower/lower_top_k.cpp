@@ -35,9 +35,9 @@ int64_t top_k_count(const ir::Graph& graph, const ir::Node& node) {
 class TopK {
  public:
   TopK(const LoweringContext& context, const ir::Node& node)
-      : axes_(context.graph.value(node.inputs[0]).type.shape, node.attrs.get_int("axis", -1)),
+      : axes_(context.graph.value(node.inputs[0]).type.shape, ir::attrs_of(node).int_of("axis")),
         count_(top_k_count(context.graph, node)),
-        finds_largest_(node.attrs.get_int("largest", 1) != 0),
+        finds_largest_(ir::attrs_of(node).int_of("largest") != 0),
         builder_(context, context.graph.value(node.inputs[0]).type.dtype),
         nest_(builder_.nest()),
         lanes_(nest_.lanes()),
@@ -217,7 +217,7 @@ bool accepts_top_k(const ir::Graph& graph, ir::NodeId id) {
   const bool is_float = runtime::is_arithmetic(x.dtype) && runtime::is_float(x.dtype);
   if (!is_float && x.dtype != ir::DType::I32 && x.dtype != ir::DType::I64) return false;
   if (x.shape.empty() || !graph.value(node.inputs[1]).is_constant()) return false;
-  const runtime::AxisSplit axes(x.shape, node.attrs.get_int("axis", -1));
+  const runtime::AxisSplit axes(x.shape, ir::attrs_of(node).int_of("axis"));
   const int64_t count = top_k_count(graph, node);
   return count > 0 && count <= (axes.inner == 1 ? kMostOfLine : kMostOfVector) && axes.extent <= kMostIndexNumber;
 }
@@ -233,7 +233,7 @@ constexpr size_t top_k_inner_dims(const ir::Graph&, ir::NodeId) {
 }  // namespace
 
 const Lowering& top_k_lowering() {
-  static constexpr Lowering row{"TopK", accepts_top_k, top_k_inner_dims, lower_top_k};
+  static constexpr Lowering row{accepts_top_k, top_k_inner_dims, lower_top_k};
   return row;
 }
 

@@ -19,7 +19,7 @@ std::vector<int64_t> permuted_strides(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   const ir::Shape& shape = graph.value(node.inputs[0]).type.shape;
   std::vector<int64_t> own = runtime::row_major_strides(shape);
-  std::vector<int64_t> perm = node.attrs.get_ints("perm");
+  std::vector<int64_t> perm = ir::attrs_of(node).ints_of("perm");
   std::vector<int64_t> strides;
   for (size_t d = 0; d < shape.size(); ++d) {
     strides.push_back(own[perm.empty() ? shape.size() - 1 - d : static_cast<size_t>(perm[d])]);
@@ -34,7 +34,7 @@ bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
 }
 
 bool accepts(const ir::Graph& graph, ir::NodeId id) {
-  return takes_epilogue(graph, id) || movement_lowering("Transpose")->accepts(graph, id);
+  return takes_epilogue(graph, id) || accepts_movement(graph, id);
 }
 
 size_t inner_dims(const ir::Graph& graph, ir::NodeId id) {
@@ -43,7 +43,7 @@ size_t inner_dims(const ir::Graph& graph, ir::NodeId id) {
 
 std::vector<KernelSketch> lower(const LoweringContext& context, const Group& group) {
   // Without an epilogue, elements may be copied in any order.
-  if (group.nodes.size() == 1 && movement_lowering("Transpose")->accepts(context.graph, group.anchor)) {
+  if (group.nodes.size() == 1 && accepts_movement(context.graph, group.anchor)) {
     return lower_movement(context, group);
   }
   const ir::Graph& graph = context.graph;
@@ -81,7 +81,7 @@ std::vector<KernelSketch> lower(const LoweringContext& context, const Group& gro
 }  // namespace
 
 const Lowering& transpose_lowering() {
-  static constexpr Lowering row{"Transpose", accepts, inner_dims, lower};
+  static constexpr Lowering row{accepts, inner_dims, lower};
   return row;
 }
 

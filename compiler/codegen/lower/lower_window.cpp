@@ -178,7 +178,7 @@ class WindowLowering {
 
   // Returns whether padding is excluded from the count and some window may contain it.
   bool counts_taps() const {
-    if (node_.attrs.get_int("count_include_pad", 0) != 0) return false;
+    if (ir::attrs_of(node_).int_of("count_include_pad") != 0) return false;
     return may_leave(0) || may_leave(1) || may_leave(2);
   }
 
@@ -234,11 +234,11 @@ bool accepts_pool(const ir::Graph& graph, ir::NodeId id) {
   if ((!runtime::is_float(x.dtype) && !is_byte(x.dtype)) || x.shape.size() < 3 || x.shape.size() > 5) return false;
   if (node.outputs.size() > 1 && node.outputs[1].is_valid()) return false;
   int64_t taps = 1;
-  for (int64_t k : node.attrs.get_ints("kernel_shape")) taps *= k;
+  for (int64_t k : ir::attrs_of(node).ints_of("kernel_shape")) taps *= k;
   const bool is_plain = !has_channels_last(node, kDataLayout) && !has_channels_last(node, kOutLayout);
   if (taps > kMostTaps || (!is_plain && (is_byte(x.dtype) || !takes_channel_window(graph, id)))) return false;
   // With `ceil_mode`, a window that counts padding may end after it.
-  return node.attrs.get_int("count_include_pad", 0) == 0 || node.attrs.get_int("ceil_mode", 0) == 0;
+  return ir::attrs_of(node).int_of("count_include_pad") == 0 || ir::attrs_of(node).int_of("ceil_mode") == 0;
 }
 
 size_t inner_dims(const ir::Graph&, ir::NodeId) {
@@ -252,7 +252,7 @@ std::vector<KernelSketch> lower_windows(const LoweringContext& context, const Gr
 }
 
 std::vector<KernelSketch> lower_pool(const LoweringContext& context, const Group& group, WindowStep step) {
-  ir::Shape kernel = context.graph.node(group.anchor).attrs.get_ints("kernel_shape");
+  ir::Shape kernel = ir::attrs_of(context.graph.node(group.anchor)).ints_of("kernel_shape");
   return lower_windows(context, group, step, describe_window(context.graph, group.anchor, kernel));
 }
 
@@ -263,14 +263,14 @@ std::vector<KernelSketch> lower_depthwise(const LoweringContext& context, const 
 }
 
 const Lowering& max_pool_lowering() {
-  static constexpr Lowering row{"MaxPool", accepts_pool, inner_dims, [](const LoweringContext& c, const Group& g) {
+  static constexpr Lowering row{accepts_pool, inner_dims, [](const LoweringContext& c, const Group& g) {
                                   return lower_pool(c, g, WindowStep::Max);
                                 }};
   return row;
 }
 
 const Lowering& average_pool_lowering() {
-  static constexpr Lowering row{"AveragePool", accepts_pool, inner_dims, [](const LoweringContext& c, const Group& g) {
+  static constexpr Lowering row{accepts_pool, inner_dims, [](const LoweringContext& c, const Group& g) {
                                   return lower_pool(c, g, WindowStep::Average);
                                 }};
   return row;

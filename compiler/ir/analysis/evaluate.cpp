@@ -53,7 +53,7 @@ std::optional<std::vector<Tensor>> evaluate_shape_query(const Graph& graph, cons
   if (op.name != "Shape") return std::nullopt;
   auto rank = static_cast<int64_t>(shape.size());
   auto clamp_axis = [rank](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
-  int64_t start = clamp_axis(attrs.get_int("start", 0));
+  int64_t start = clamp_axis(AttrView(op, attrs).int_of("start"));
   int64_t end = std::max(start, clamp_axis(attrs.get_int("end", rank)));
   Tensor dims(DType::I64, {end - start});
   std::copy(shape.begin() + start, shape.begin() + end, dims.as<int64_t>().begin());
@@ -83,7 +83,7 @@ bool is_reasonable(const Graph& graph, const OpDef& op, const std::vector<ValueI
   if (wanted == result_types.end()) return false;
   std::vector<TensorType> types;
   for (const std::optional<TensorType>& type : result_types) types.push_back(type ? *type : **wanted);
-  return op.work({input_types, types, attrs}).flops <= kMostFlops;
+  return op.work({input_types, types, AttrView(op, attrs)}).flops <= kMostFlops;
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class NodeInference final : public InferContext {
     const Value& value = graph_.value(inputs_[i]);
     return value.constant ? &value.constant->data : nullptr;
   }
-  const AttrMap& attrs() const override { return attrs_; }
+  AttrView attrs() const override { return {op_, attrs_}; }
   size_t output_count() const override { return results_.size(); }
   void set_output(size_t i, TensorType type) override {
     if (i < results_.size()) results_[i] = std::move(type);
@@ -112,7 +112,7 @@ class NodeInference final : public InferContext {
       }
     }
     for (const AttrDef& def : op_.attrs) {
-      if (def.required && !attrs_.has(def.name)) {
+      if (def.is_required() && !attrs_.has(def.name)) {
         fine =
             report(Code::BadAttribute, source_.node, fmt::format("`{}` needs the attribute `{}`", op_.name, def.name));
       }

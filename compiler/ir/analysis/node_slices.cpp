@@ -21,60 +21,6 @@ constexpr std::array<std::pair<SplitAxis, std::string_view>, 4> kAxes = {{{Split
                                                                           {SplitAxis::Channels, "channels"},
                                                                           {SplitAxis::Rows, "rows"},
                                                                           {SplitAxis::Heads, "heads"}}};
-/// How an operator uses the dimensions of its operands.
-enum class Family {
-  Elementwise,    ///< operands are broadcast
-  First,          ///< operand 0, element by element; of the others their type, or one number
-  Conv,           ///< x, w, and operands along the output channels
-  ConvTranspose,  ///< x, w, bias
-  Product,        ///< matrices in the last two dimensions, the others broadcast
-  Gemm,
-  Pool,
-  GlobalPool,
-  Channelwise,  ///< BatchNormalization: parameters along dimension 1
-  Quantize,     ///< parameters along dimension `axis`, or of blocks along it
-  Along,        ///< each vector along dimension `axis` by itself
-  Norm,         ///< LayerNormalization: the dimensions from `axis` on by themselves, with parameters that are broadcast
-  Matrix,       ///< Trilu: each matrix of the last two dimensions by itself
-  Transpose,
-  Reshape,  ///< the same elements in their order; operand 1, if there is one, is a shape or a list of dimensions
-  Expand,
-  Concat,
-  Split,
-  Slice,
-  Gather,          ///< indices in place of the dimension `axis`
-  GatherElements,  ///< one element of a vector along dimension `axis` for each index
-  Other
-};
-
-Family family_of(const OpDef& op) {
-  if (op.is_pointwise) return Family::Elementwise;
-  if (op.name == "CastLike" || op.name == "Dropout") return Family::First;
-  if (op.name == "Conv" || op.name == "ConvInteger" || op.name == "QLinearConv") return Family::Conv;
-  if (op.name == "ConvTranspose") return Family::ConvTranspose;
-  if (op.name == "MatMul" || op.name == "MatMulInteger" || op.name == "QLinearMatMul") return Family::Product;
-  if (op.name == "Gemm") return Family::Gemm;
-  if (op.name == "MaxPool" || op.name == "AveragePool" || op.name == "LpPool") return Family::Pool;
-  if (op.name == "GlobalAveragePool" || op.name == "GlobalMaxPool" || op.name == "GlobalLpPool")
-    return Family::GlobalPool;
-  if (op.name == "BatchNormalization") return Family::Channelwise;
-  if (op.name == "QuantizeLinear" || op.name == "DequantizeLinear") return Family::Quantize;
-  if (op.name == "Softmax" || op.name == "LogSoftmax" || op.name == "Hardmax" || op.name == "LpNormalization")
-    return Family::Along;
-  if (op.name == "LayerNormalization") return Family::Norm;
-  if (op.name == "Transpose") return Family::Transpose;
-  if (op.name == "Reshape" || op.name == "Flatten" || op.name == "Squeeze" || op.name == "Unsqueeze")
-    return Family::Reshape;
-  if (op.name == "Expand") return Family::Expand;
-  if (op.name == "Concat") return Family::Concat;
-  if (op.name == "Trilu") return Family::Matrix;
-  if (op.name == "Split") return Family::Split;
-  if (op.name == "Slice") return Family::Slice;
-  if (op.name == "Gather") return Family::Gather;
-  if (op.name == "GatherElements") return Family::GatherElements;
-  return Family::Other;
-}
-
 /// The roles of the operands of a product or convolution; the others are scales, zero points and bias.
 struct Operands {
   size_t left = 0;
@@ -92,7 +38,7 @@ int from_front(int64_t axis, size_t rank) {
 
 /// The dimension of the operand that becomes each dimension of a Transpose's result.
 runtime::Ints permutation_of(const Node& node, size_t rank) {
-  runtime::Ints order = node.attrs.get_ints("perm");
+  runtime::Ints order = attrs_of(node).ints_of("perm");
   if (order.empty()) {
     for (size_t d = rank; d-- > 0;) order.push_back(static_cast<int64_t>(d));
   }
@@ -141,40 +87,40 @@ class NodeCutter {
 
   std::optional<NodeSlices> run() {
     if (std::all_of(all_wanted_.begin(), all_wanted_.end(), [](const auto& w) { return !w || w->is_whole(); })) {
-      if (family_of(*node_.op) == Family::Split) cut_.results.assign(all_wanted_.size(), Slice());
+      if (node_.op->cut == CutFamily::Split) cut_.results.assign(all_wanted_.size(), Slice());
       return cut_;
     }
     const bool is_first_alone =
         all_wanted_[0] && std::none_of(all_wanted_.begin() + 1, all_wanted_.end(), [](const auto& w) { return w; });
-    if (!is_first_alone && family_of(*node_.op) != Family::Split) {
+    if (!is_first_alone && node_.op->cut != CutFamily::Split) {
       fail(fmt::format("{} has several results, or none that is read", node_.op->name));
       return std::nullopt;
     }
     wanted_ = all_wanted_[0].value_or(Slice());
     bool ok = false;
-    switch (family_of(*node_.op)) {
-      case Family::Elementwise: ok = broadcast_all(0); break;
-      case Family::First: ok = same(0); break;
-      case Family::Conv: ok = conv(); break;
-      case Family::ConvTranspose: ok = conv_transpose(); break;
-      case Family::Product: ok = product(); break;
-      case Family::Gemm: ok = gemm(); break;
-      case Family::Pool: ok = pool(); break;
-      case Family::GlobalPool: ok = wanted_.axis <= 1 ? same(0) : none(); break;
-      case Family::Channelwise: ok = channelwise(); break;
-      case Family::Quantize: ok = quantize(); break;
-      case Family::Along: ok = along(); break;
-      case Family::Norm: ok = norm(); break;
-      case Family::Matrix: ok = wanted_.axis + 2 < static_cast<int>(result().size()) ? same(0) : none(); break;
-      case Family::Transpose: ok = transpose(); break;
-      case Family::Reshape: ok = reshape(); break;
-      case Family::Expand: ok = expand(); break;
-      case Family::Concat: ok = concat(); break;
-      case Family::Split: ok = split(); break;
-      case Family::Slice: ok = slice(); break;
-      case Family::Gather: ok = gather(); break;
-      case Family::GatherElements: ok = gather_elements(); break;
-      case Family::Other: ok = none(); break;
+    switch (node_.op->cut) {
+      case CutFamily::Elementwise: ok = broadcast_all(0); break;
+      case CutFamily::First: ok = same(0); break;
+      case CutFamily::Conv: ok = conv(); break;
+      case CutFamily::ConvTranspose: ok = conv_transpose(); break;
+      case CutFamily::Product: ok = product(); break;
+      case CutFamily::Gemm: ok = gemm(); break;
+      case CutFamily::Pool: ok = pool(); break;
+      case CutFamily::GlobalPool: ok = wanted_.axis <= 1 ? same(0) : none(); break;
+      case CutFamily::Channelwise: ok = channelwise(); break;
+      case CutFamily::Quantize: ok = quantize(); break;
+      case CutFamily::Along: ok = along(); break;
+      case CutFamily::Norm: ok = norm(); break;
+      case CutFamily::Matrix: ok = wanted_.axis + 2 < static_cast<int>(result().size()) ? same(0) : none(); break;
+      case CutFamily::Transpose: ok = transpose(); break;
+      case CutFamily::Reshape: ok = reshape(); break;
+      case CutFamily::Expand: ok = expand(); break;
+      case CutFamily::Concat: ok = concat(); break;
+      case CutFamily::Split: ok = split(); break;
+      case CutFamily::Slice: ok = slice(); break;
+      case CutFamily::Gather: ok = gather(); break;
+      case CutFamily::GatherElements: ok = gather_elements(); break;
+      case CutFamily::None: ok = none(); break;
     }
     if (!ok) return std::nullopt;
     return cut_;
@@ -237,7 +183,7 @@ class NodeCutter {
     }
     if (wanted_.axis != 1) return none();
     set(at.right, 0);
-    int64_t group = node_.attrs.get_int("group", 1);
+    int64_t group = attrs_of(node_).int_of("group");
     if (group > 1) {
       if (!is_one_range()) return false;
       int64_t channels = shape(at.right)[0] / group;
@@ -254,7 +200,7 @@ class NodeCutter {
   bool conv_transpose() {
     if (wanted_.axis == 0) return same(0);
     if (wanted_.axis != 1) return none();
-    if (node_.attrs.get_int("group", 1) != 1) return fail("a grouped ConvTranspose is not cut along its channels");
+    if (attrs_of(node_).int_of("group") != 1) return fail("a grouped ConvTranspose is not cut along its channels");
     set(1, 1);
     if (has(2)) set(2, 0);
     return true;
@@ -273,14 +219,14 @@ class NodeCutter {
 
   bool gemm() {
     bool is_row = wanted_.axis == 0;
-    if (is_row) set(0, node_.attrs.get_int("transA", 0) != 0 ? 1 : 0);
-    if (!is_row) set(1, node_.attrs.get_int("transB", 0) != 0 ? 0 : 1);
+    if (is_row) set(0, attrs_of(node_).int_of("transA") != 0 ? 1 : 0);
+    if (!is_row) set(1, attrs_of(node_).int_of("transB") != 0 ? 0 : 1);
     return broadcast_all(2);
   }
 
   bool pool() {
     if (wanted_.axis <= 1) return same(0);
-    return wanted_.axis == 2 ? window(0, node_.attrs.get_ints("kernel_shape")) : none();
+    return wanted_.axis == 2 ? window(0, attrs_of(node_).ints_of("kernel_shape")) : none();
   }
 
   bool channelwise() {
@@ -289,8 +235,8 @@ class NodeCutter {
   }
 
   bool quantize() {
-    const int axis = axis_attr(1);
-    const int64_t block = node_.attrs.get_int("block_size", 0);
+    const int axis = axis_attr();
+    const int64_t block = attrs_of(node_).int_of("block_size");
     for (size_t i = 1; i < node_.inputs.size(); ++i) {
       if (!has(i) || runtime::element_count(shape(i)) == 1) continue;
       if (block > 0) {
@@ -310,11 +256,11 @@ class NodeCutter {
     return same(0);
   }
 
-  int axis_attr(int64_t otherwise) const { return from_front(node_.attrs.get_int("axis", otherwise), result().size()); }
+  int axis_attr() const { return from_front(attrs_of(node_).int_of("axis"), result().size()); }
 
-  bool along() { return wanted_.axis == axis_attr(-1) ? none() : same(0); }
+  bool along() { return wanted_.axis == axis_attr() ? none() : same(0); }
 
-  bool norm() { return wanted_.axis >= axis_attr(-1) ? none() : same(0); }
+  bool norm() { return wanted_.axis >= axis_attr() ? none() : same(0); }
 
   bool transpose() {
     const runtime::Ints order = permutation_of(node_, result().size());
@@ -348,7 +294,7 @@ class NodeCutter {
   }
 
   bool concat() {
-    if (wanted_.axis == axis_attr(0)) return none();
+    if (wanted_.axis == axis_attr()) return none();
     for (size_t i = 0; i < node_.inputs.size(); ++i) same(i);
     return true;
   }
@@ -357,7 +303,7 @@ class NodeCutter {
   /// other, and the part's node takes these apart.
   bool split() {
     const auto read = std::find_if(all_wanted_.begin(), all_wanted_.end(), [](const auto& w) { return w.has_value(); });
-    const int axis = from_front(node_.attrs.get_int("axis", 0), shape(0).size());
+    const int axis = from_front(attrs_of(node_).int_of("axis"), shape(0).size());
     const auto is_along = [&](const Slice& slice) { return slice.is_whole() || slice.axis == axis; };
     if (!is_along(**read)) {
       for (size_t i = 0; i < all_wanted_.size(); ++i) {
@@ -414,7 +360,7 @@ class NodeCutter {
   }
 
   bool gather() {
-    const int axis = from_front(node_.attrs.get_int("axis", 0), shape(0).size());
+    const int axis = from_front(attrs_of(node_).int_of("axis"), shape(0).size());
     const int indices = static_cast<int>(shape(1).size());
     if (wanted_.axis < axis) return same(0);
     if (wanted_.axis < axis + indices) return set(1, wanted_.axis - axis), true;
@@ -422,7 +368,7 @@ class NodeCutter {
   }
 
   bool gather_elements() {
-    if (wanted_.axis != axis_attr(0)) same(0);
+    if (wanted_.axis != axis_attr()) same(0);
     return same(1);
   }
 
@@ -445,7 +391,7 @@ class NodeCutter {
     runtime::Window w;
     if (auto problem = runtime::resolve_window(Shape(x.begin() + 2, x.end()), kernel, node_.attrs, &w))
       return fail(problem->message);
-    if (node_.attrs.get_int("ceil_mode", 0) != 0) return fail("`ceil_mode` counts rows outside the operand");
+    if (attrs_of(node_).int_of("ceil_mode") != 0) return fail("`ceil_mode` counts rows outside the operand");
     int64_t extent = (w.kernel[0] - 1) * w.dilations[0] + 1;
     int64_t first = wanted_.begin * w.strides[0] - w.pads_begin[0];
     int64_t last = (wanted_.end - 1) * w.strides[0] - w.pads_begin[0] + extent;
@@ -488,32 +434,30 @@ std::vector<std::string> split_axis_names() {
 }
 
 bool can_split(const OpDef& op, SplitAxis axis) {
-  Family family = family_of(op);
-  switch (family) {
-    case Family::ConvTranspose:
-    case Family::GlobalPool: return axis == SplitAxis::Batch || axis == SplitAxis::Channels;
-    case Family::Conv:
-    case Family::Gemm:
-    case Family::Pool:
-    case Family::Channelwise: return axis != SplitAxis::Heads;
+  switch (op.cut) {
+    case CutFamily::ConvTranspose:
+    case CutFamily::GlobalPool: return axis == SplitAxis::Batch || axis == SplitAxis::Channels;
+    case CutFamily::Conv:
+    case CutFamily::Gemm:
+    case CutFamily::Pool:
+    case CutFamily::Channelwise: return axis != SplitAxis::Heads;
     // Cut with another operator of the match: which of their dimensions is an axis depends on that one.
-    case Family::Transpose:
-    case Family::Reshape:
-    case Family::Expand:
-    case Family::Concat:
-    case Family::Split:
-    case Family::Slice:
-    case Family::Other: return false;
+    case CutFamily::Transpose:
+    case CutFamily::Reshape:
+    case CutFamily::Expand:
+    case CutFamily::Concat:
+    case CutFamily::Split:
+    case CutFamily::Slice:
+    case CutFamily::None: return false;
     default: return true;
   }
 }
 
 std::optional<int> dimension_of(const OpDef& op, SplitAxis axis, size_t rank) {
-  Family family = family_of(op);
   int dimensions = static_cast<int>(rank);
   if (axis == SplitAxis::Heads) return rank < 3 ? std::nullopt : std::optional(rank == 3 ? 0 : 1);
   int dimension = axis == SplitAxis::Batch ? 0 : axis == SplitAxis::Channels ? 1 : 2;
-  if (family == Family::Product || family == Family::Gemm) {
+  if (op.cut == CutFamily::Product || op.cut == CutFamily::Gemm) {
     dimension = axis == SplitAxis::Batch ? 0 : axis == SplitAxis::Channels ? dimensions - 1 : dimensions - 2;
   }
   if (dimension < 0 || dimension >= dimensions) return std::nullopt;
@@ -529,22 +473,22 @@ std::optional<Slice> carried_slice(const Graph& graph, const Node& node, size_t 
                                    const Slice& whole) {
   const Shape& read = graph.value(node.inputs[operand]).type.shape;
   const Shape& made = graph.value(node.outputs[result]).type.shape;
-  switch (family_of(*node.op)) {
-    case Family::Transpose: {
+  switch (node.op->cut) {
+    case CutFamily::Transpose: {
       const runtime::Ints order = permutation_of(node, made.size());
       return Slice{static_cast<int>(std::find(order.begin(), order.end(), whole.axis) - order.begin()), 0, whole.end};
     }
-    case Family::Reshape: {
+    case CutFamily::Reshape: {
       const std::optional<ReshapedAxis> there = reshaped_axis(read, whole.axis, made);
       if (!there || there->blocks > 1 || whole.end * there->from % there->to != 0) return std::nullopt;
       return Slice{there->axis, 0, whole.end * there->from / there->to};
     }
-    case Family::Split: {
-      const int axis = from_front(node.attrs.get_int("axis", 0), read.size());
+    case CutFamily::Split: {
+      const int axis = from_front(attrs_of(node).int_of("axis"), read.size());
       return Slice{whole.axis, 0, whole.axis == axis ? made[static_cast<size_t>(axis)] : whole.end};
     }
-    case Family::Gather: {
-      const int axis = from_front(node.attrs.get_int("axis", 0), read.size());
+    case CutFamily::Gather: {
+      const int axis = from_front(attrs_of(node).int_of("axis"), read.size());
       if (operand == 1) return Slice{axis + whole.axis, 0, whole.end};
       if (whole.axis == axis) return std::nullopt;
       const int moved = static_cast<int>(made.size()) - static_cast<int>(read.size());

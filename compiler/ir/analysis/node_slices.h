@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How operators can be cut: the axes that the languages name, and which slices of a node's operands a slice of its result
-// needs. Point-wise operators (op_def.h) are cut wherever they are; another new operator belongs to one of the families
-// of node_slices.cpp, or cannot be cut.
+// needs. An operator's definition names its family (ir/ops/cut_family.h): pointwise ones are cut wherever they are, and
+// others that name none cannot be cut.
 #pragma once
 
 #include <map>

@@ -29,12 +29,12 @@ bool infer_clip(InferContext& ctx) {
 }
 
 bool infer_celu(InferContext& ctx) {
-  if (ctx.attrs().get_float("alpha", 1.0) == 0) return ctx.attr_error("alpha", "`alpha` must not be 0");
+  if (ctx.attrs().float_of("alpha") == 0) return ctx.attr_error("alpha", "`alpha` must not be 0");
   return infer_float(ctx);
 }
 
 bool infer_gelu(InferContext& ctx) {
-  std::string approximate = ctx.attrs().get_string("approximate", "none");
+  std::string approximate = ctx.attrs().string_of("approximate");
   if (approximate != "none" && approximate != "tanh") {
     return ctx.attr_error("approximate", "`approximate` is none or tanh, found \"" + approximate + "\"");
   }
@@ -61,7 +61,7 @@ OpDef define_Relu() {
 }
 
 OpDef define_LeakyRelu() {
-  return activation({{"alpha", AttrKind::Float}}, elementwise_work<2>,
+  return activation({{"alpha", AttrKind::Float, 0.01}}, elementwise_work<2>,
                     "x, or alpha * x where negative: %y = LeakyRelu(%x) {alpha = 0.1}");
 }
 
@@ -76,13 +76,14 @@ OpDef define_PRelu() {
 }
 
 OpDef define_Elu() {
-  return activation({{"alpha", AttrKind::Float}}, elementwise_work<4>,
+  return activation({{"alpha", AttrKind::Float, 1.0}}, elementwise_work<4>,
                     "x, or alpha * (exp(x) - 1) where negative: %y = Elu(%x) {alpha = 1.0}");
 }
 
 OpDef define_Selu() {
-  return activation({{"alpha", AttrKind::Float}, {"gamma", AttrKind::Float}}, elementwise_work<5>,
-                    "gamma * Elu(x), self-normalising: %y = Selu(%x)");
+  return activation(
+      {{"alpha", AttrKind::Float, 1.67326319217681884765625}, {"gamma", AttrKind::Float, 1.05070102214813232421875}},
+      elementwise_work<5>, "gamma * Elu(x), self-normalising: %y = Selu(%x)");
 }
 
 OpDef define_Sigmoid() {
@@ -90,7 +91,7 @@ OpDef define_Sigmoid() {
 }
 
 OpDef define_HardSigmoid() {
-  return activation({{"alpha", AttrKind::Float}, {"beta", AttrKind::Float}}, elementwise_work<4>,
+  return activation({{"alpha", AttrKind::Float, 0.2}, {"beta", AttrKind::Float, 0.5}}, elementwise_work<4>,
                     "clamp(alpha * x + beta, 0, 1): %y = HardSigmoid(%x) {alpha = 0.2, beta = 0.5}");
 }
 
@@ -111,14 +112,14 @@ OpDef define_Softsign() {
 }
 
 OpDef define_Celu() {
-  OpDef op = activation({{"alpha", AttrKind::Float}}, elementwise_work<5>,
+  OpDef op = activation({{"alpha", AttrKind::Float, 1.0}}, elementwise_work<5>,
                         "x, or alpha * (exp(x / alpha) - 1) where negative: %y = Celu(%x) {alpha = 2.0}");
   op.infer = infer_celu;
   return op;
 }
 
 OpDef define_ThresholdedRelu() {
-  return activation({{"alpha", AttrKind::Float}}, elementwise_work<1>,
+  return activation({{"alpha", AttrKind::Float, 1.0}}, elementwise_work<1>,
                     "x where it exceeds alpha, else 0: %y = ThresholdedRelu(%x) {alpha = 1.0}");
 }
 
@@ -127,14 +128,14 @@ OpDef define_Mish() {
 }
 
 OpDef define_Gelu() {
-  OpDef op = activation({{"approximate", AttrKind::String}}, elementwise_work<10>,
+  OpDef op = activation({{"approximate", AttrKind::String, "none"}}, elementwise_work<10>,
                         "x * P(X <= x), X normal, exact or by tanh: %y = Gelu(%x) {approximate = \"none\"}");
   op.infer = infer_gelu;
   return op;
 }
 
 OpDef define_Shrink() {
-  OpDef op = activation({{"bias", AttrKind::Float}, {"lambd", AttrKind::Float}}, elementwise_work<2>,
+  OpDef op = activation({{"bias", AttrKind::Float, 0.0}, {"lambd", AttrKind::Float, 0.5}}, elementwise_work<2>,
                         "x moved by bias towards 0, 0 within lambd of it: %y = Shrink(%x) {lambd = 1.5, bias = 0.5}");
   op.infer = infer_number;
   return op;

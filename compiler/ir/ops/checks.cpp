@@ -88,8 +88,8 @@ bool broadcast_operands(InferContext& ctx, Shape* shape, size_t first) {
   return true;
 }
 
-bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_t rank, size_t* axis, bool past_end) {
-  int64_t value = ctx.attrs().get_int(attr, fallback);
+bool read_axis(InferContext& ctx, std::string_view attr, size_t rank, size_t* axis, bool past_end) {
+  int64_t value = ctx.attrs().int_of(attr);
   auto signed_rank = static_cast<int64_t>(rank);
   int64_t last = past_end ? signed_rank : signed_rank - 1;
   if (value < -signed_rank || value > last) {
@@ -103,7 +103,7 @@ bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_
 }
 
 bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known) {
-  std::string value = ctx.attrs().get_string(attr, std::string(*known.begin()));
+  std::string value = ctx.attrs().string_of(attr);
   if (std::find(known.begin(), known.end(), value) != known.end()) return true;
   std::string list;
   for (std::string_view name : known) list.append(list.empty() ? "" : ", ").append(name);
@@ -161,7 +161,7 @@ bool infer_from_elements(InferContext& ctx, std::string_view op) {
     if (ctx.has_input(i) && constant == nullptr) return ctx.not_constant(i);
     operands.push_back(constant == nullptr ? runtime::TensorView{} : constant->view());
   }
-  runtime::Result<std::vector<Tensor>> results = runtime::find_data_dependent_kernel(op)(operands, ctx.attrs());
+  runtime::Result<std::vector<Tensor>> results = runtime::find_data_dependent_kernel(op)(operands, ctx.attrs().written());
   if (!results) return ctx.shape_error(0, results.message());
   for (size_t i = 0; i < results->size(); ++i) ctx.set_output(i, {(*results)[i].dtype(), (*results)[i].shape()});
   return true;

@@ -29,10 +29,9 @@ bool broadcast_operands(InferContext& ctx, Shape* shape, size_t first = 0);
 
 /// Reads an int attribute as an index into `rank` dimensions (`rank` itself too if `past_end`); negative indices count
 /// from the end.
-bool read_axis(InferContext& ctx, std::string_view attr, int64_t fallback, size_t rank, size_t* axis,
-               bool past_end = false);
+bool read_axis(InferContext& ctx, std::string_view attr, size_t rank, size_t* axis, bool past_end = false);
 
-/// Requires that a string attribute is one of `known`, whose first is the default.
+/// Requires that a string attribute is one of `known`.
 bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known);
 
 /// Most elements of an operand that says something about dimensions: a begin and an end for each of 64.

@@ -22,11 +22,11 @@ bool check_operands(InferContext& ctx, const ConvOperands& at, int64_t* group) {
   const Shape& x = ctx.input(0).shape;
   const Shape& w = ctx.input(at.w).shape;
   if (!require_rank(ctx, at.w, x.size(), x.size())) return false;
-  *group = ctx.attrs().get_int("group", 1);
+  *group = ctx.attrs().int_of("group");
   if (*group < 1) return ctx.attr_error("group", fmt::format("`group` must be positive, found {}", *group));
-  if (ctx.attrs().has("kernel_shape") && ctx.attrs().get_ints("kernel_shape") != spatial(w)) {
+  if (ctx.attrs().has("kernel_shape") && ctx.attrs().ints_of("kernel_shape") != spatial(w)) {
     return ctx.attr_error("kernel_shape", fmt::format("`kernel_shape` is {}, but the weights have kernel {}",
-                                                      runtime::to_string(ctx.attrs().get_ints("kernel_shape")),
+                                                      runtime::to_string(ctx.attrs().ints_of("kernel_shape")),
                                                       runtime::to_string(spatial(w))));
   }
   return true;
@@ -71,7 +71,7 @@ bool infer_convolution(InferContext& ctx, const ConvOperands& at, DType result) 
   }
   if (ctx.has_input(at.bias) && !require_shape(ctx, at.bias, {w[0]})) return false;
   Window window;
-  if (auto problem = runtime::resolve_window(spatial(x), spatial(w), ctx.attrs(), &window)) {
+  if (auto problem = runtime::resolve_window(spatial(x), spatial(w), ctx.attrs().written(), &window)) {
     return fail(ctx, at.w, *problem);
   }
   set_result(ctx, result, w[0], window);
@@ -96,7 +96,7 @@ bool infer_conv_transpose(InferContext& ctx) {
   if (__builtin_mul_overflow(w[1], group, &channels)) return ctx.attr_error("group", "`group` is too large");
   if (ctx.has_input(2) && !require_shape(ctx, 2, {channels})) return false;
   Window window;
-  if (auto problem = runtime::resolve_transposed_window(spatial(x), spatial(w), ctx.attrs(), &window)) {
+  if (auto problem = runtime::resolve_transposed_window(spatial(x), spatial(w), ctx.attrs().written(), &window)) {
     return fail(ctx, 1, *problem);
   }
   set_result(ctx, ctx.input(0).dtype, channels, window);
@@ -132,8 +132,12 @@ double convolution_macs(const WorkArgs& args, size_t weights) {
 }
 
 std::vector<AttrDef> conv_attrs() {
-  return {{"auto_pad", AttrKind::String},   {"dilations", AttrKind::Ints}, {"group", AttrKind::Int},
-          {"kernel_shape", AttrKind::Ints}, {"pads", AttrKind::Ints},      {"strides", AttrKind::Ints}};
+  return {{"auto_pad", AttrKind::String, "NOTSET"},
+          {"dilations", AttrKind::Ints, Absent},
+          {"group", AttrKind::Int, 1},
+          {"kernel_shape", AttrKind::Ints, Absent},
+          {"pads", AttrKind::Ints, Absent},
+          {"strides", AttrKind::Ints, Absent}};
 }
 
 OpDef define_Conv() {
@@ -141,6 +145,8 @@ OpDef define_Conv() {
           .max_inputs = 3,
           .attrs = conv_attrs(),
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Conv,
+          .rows = {RowRule::Images, "sums over it"},
           .infer = infer_conv,
           .work = conv_work,
           .doc = "convolution, x [N, C, …], w [M, C / group, …], bias [M]: %y = Conv(%x, %w, %b) {strides = [2, 2]}"};
@@ -148,12 +154,14 @@ OpDef define_Conv() {
 
 OpDef define_ConvTranspose() {
   std::vector<AttrDef> attrs = conv_attrs();
-  attrs.push_back({"output_padding", AttrKind::Ints});
-  attrs.push_back({"output_shape", AttrKind::Ints});
+  attrs.push_back({"output_padding", AttrKind::Ints, Absent});
+  attrs.push_back({"output_shape", AttrKind::Ints, Absent});
   return {.min_inputs = 2,
           .max_inputs = 3,
           .attrs = std::move(attrs),
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::ConvTranspose,
+          .rows = {RowRule::Images, "sums over it"},
           .infer = infer_conv_transpose,
           .work = conv_transpose_work,
           .doc = "transposed convolution, w [C, M / group, …]: %y = ConvTranspose(%x, %w, %b) {strides = [2, 2]}"};

@@ -18,7 +18,7 @@ bool infer_compress(InferContext& ctx) {
   TensorType type = ctx.input(0);
   bool flat = !ctx.attrs().has("axis");
   size_t axis = 0;
-  if (!flat && !read_axis(ctx, "axis", 0, type.shape.size(), &axis)) return false;
+  if (!flat && !read_axis(ctx, "axis", type.shape.size(), &axis)) return false;
   int64_t extent = flat ? runtime::element_count(type.shape) : type.shape[axis];
   const Tensor* condition = ctx.constant(1);
   if (condition == nullptr) return ctx.not_constant(1);
@@ -39,7 +39,7 @@ bool infer_non_zero(InferContext& ctx) {
 
 bool infer_unique(InferContext& ctx) {
   size_t axis;
-  if (ctx.attrs().has("axis") && !read_axis(ctx, "axis", 0, ctx.input(0).shape.size(), &axis)) return false;
+  if (ctx.attrs().has("axis") && !read_axis(ctx, "axis", ctx.input(0).shape.size(), &axis)) return false;
   return infer_from_elements(ctx, "Unique");
 }
 
@@ -55,7 +55,7 @@ OpDef define_Compress() {
   return {
       .min_inputs = 2,
       .max_inputs = 2,
-      .attrs = {{"axis", AttrKind::Int}},
+      .attrs = {{"axis", AttrKind::Int, Absent}},
       .kind = FusionKind::Injective,
       .infer = infer_compress,
       .work = no_work,
@@ -71,7 +71,7 @@ OpDef define_NonZero() {
 
 OpDef define_Unique() {
   return {.max_outputs = 4,
-          .attrs = {{"axis", AttrKind::Int}, {"sorted", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int, Absent}, {"sorted", AttrKind::Int, 1}},
           .kind = FusionKind::Opaque,
           .infer = infer_unique,
           .work = unique_work,

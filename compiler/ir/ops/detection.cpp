@@ -49,13 +49,13 @@ bool infer_roi_align(InferContext& ctx) {
   }
   Shape shape = {rois, x.shape[1]};
   for (const char* attr : {"output_height", "output_width"}) {
-    int64_t extent = ctx.attrs().get_int(attr, 1);
+    int64_t extent = ctx.attrs().int_of(attr);
     if (extent < 1 || extent > kMostPooled) {
       return ctx.attr_error(attr, fmt::format("`{}` must be between 1 and {}, found {}", attr, kMostPooled, extent));
     }
     shape.push_back(extent);
   }
-  const int64_t ratio = ctx.attrs().get_int("sampling_ratio", 0);
+  const int64_t ratio = ctx.attrs().int_of("sampling_ratio");
   if (ratio < 0 || ratio > kMostRatio) {
     return ctx.attr_error("sampling_ratio",
                           fmt::format("`sampling_ratio` must be between 0 and {}, found {}", kMostRatio, ratio));
@@ -67,7 +67,7 @@ bool infer_roi_align(InferContext& ctx) {
 /// Operands: x [N, C, H, W], rois [R, 5] as (picture, x1, y1, x2, y2).
 bool infer_max_roi_pool(InferContext& ctx) {
   if (!check_regions(ctx, 5)) return false;
-  const runtime::Ints pooled = ctx.attrs().get_ints("pooled_shape");
+  const runtime::Ints pooled = ctx.attrs().ints_of("pooled_shape");
   const bool fits = pooled.size() == 2 && std::all_of(pooled.begin(), pooled.end(), [](int64_t extent) {
                       return extent >= 1 && extent <= kMostPooled;
                     });
@@ -89,7 +89,7 @@ Work max_roi_pool_work(const WorkArgs& args) {
 
 /// Four samples of four pixels each stand for a result where the number is not given.
 Work roi_align_work(const WorkArgs& args) {
-  int64_t ratio = args.attrs.get_int("sampling_ratio", 0);
+  int64_t ratio = args.attrs.int_of("sampling_ratio");
   auto samples = static_cast<double>(ratio > 0 ? ratio * ratio : 4);
   return {0, 8 * samples * result_count(args)};
 }
@@ -100,7 +100,7 @@ bool check_limits(InferContext& ctx) {
     if (!require_type(ctx, i, i == 2 ? TypeClass::Integer : TypeClass::Float)) return false;
     if (runtime::element_count(ctx.input(i).shape) > 1) return ctx.shape_error(i, "the operand is one number");
   }
-  int64_t form = ctx.attrs().get_int("center_point_box", 0);
+  int64_t form = ctx.attrs().int_of("center_point_box");
   return form == 0 || form == 1 || ctx.attr_error("center_point_box", "`center_point_box` is 0 or 1");
 }
 
@@ -135,12 +135,12 @@ Work non_max_suppression_work(const WorkArgs& args) {
 OpDef define_RoiAlign() {
   return {.min_inputs = 3,
           .max_inputs = 3,
-          .attrs = {{"coordinate_transformation_mode", AttrKind::String},
-                    {"mode", AttrKind::String},
-                    {"output_height", AttrKind::Int},
-                    {"output_width", AttrKind::Int},
-                    {"sampling_ratio", AttrKind::Int},
-                    {"spatial_scale", AttrKind::Float}},
+          .attrs = {{"coordinate_transformation_mode", AttrKind::String, "half_pixel"},
+                    {"mode", AttrKind::String, "avg"},
+                    {"output_height", AttrKind::Int, 1},
+                    {"output_width", AttrKind::Int, 1},
+                    {"sampling_ratio", AttrKind::Int, 0},
+                    {"spatial_scale", AttrKind::Float, 1.0}},
           .kind = FusionKind::Opaque,
           .infer = infer_roi_align,
           .work = roi_align_work,
@@ -152,7 +152,7 @@ OpDef define_RoiAlign() {
 OpDef define_MaxRoiPool() {
   return {.min_inputs = 2,
           .max_inputs = 2,
-          .attrs = {{"pooled_shape", AttrKind::Ints, true}, {"spatial_scale", AttrKind::Float}},
+          .attrs = {{"pooled_shape", AttrKind::Ints, Required}, {"spatial_scale", AttrKind::Float, 1.0}},
           .kind = FusionKind::Opaque,
           .infer = infer_max_roi_pool,
           .work = max_roi_pool_work,
@@ -162,7 +162,7 @@ OpDef define_MaxRoiPool() {
 OpDef define_NonMaxSuppression() {
   return {.min_inputs = 2,
           .max_inputs = 5,
-          .attrs = {{"center_point_box", AttrKind::Int}},
+          .attrs = {{"center_point_box", AttrKind::Int, 0}},
           .kind = FusionKind::Opaque,
           .infer = infer_non_max_suppression,
           .work = non_max_suppression_work,

@@ -31,7 +31,7 @@ bool infer_pow(InferContext& ctx) {
 }
 
 bool infer_bit_shift(InferContext& ctx) {
-  std::string direction = ctx.attrs().get_string("direction", "");
+  std::string direction = ctx.attrs().string_of("direction");
   if (direction != "LEFT" && direction != "RIGHT") {
     return ctx.attr_error("direction", "`direction` is LEFT or RIGHT, found \"" + direction + "\"");
   }
@@ -40,7 +40,7 @@ bool infer_bit_shift(InferContext& ctx) {
 
 /// Floats have only the remainder of C, which the attribute must state.
 bool infer_mod(InferContext& ctx) {
-  if (runtime::is_float(ctx.input(0).dtype) && ctx.attrs().get_int("fmod", 0) == 0) {
+  if (runtime::is_float(ctx.input(0).dtype) && ctx.attrs().int_of("fmod") == 0) {
     return ctx.attr_error("fmod", "`fmod` must be 1 for floats");
   }
   return infer_arithmetic<TypeClass::Number>(ctx);
@@ -57,6 +57,8 @@ bool infer_where(InferContext& ctx) {
 Work variadic_work(const WorkArgs& args) {
   return {0, static_cast<double>(args.inputs.size()) * result_count(args)};
 }
+
+constexpr Rows kDivided = {RowRule::Divided, "mixes it with another dimension, or may divide by what padding holds"};
 
 OpDef binary(bool (*infer)(InferContext&), bool commutative, std::string_view doc) {
   return {.min_inputs = 2,
@@ -92,7 +94,9 @@ OpDef define_Mul() {
   return binary(infer_arithmetic<TypeClass::Number>, true, "a * b: %c = Mul(%a, %b)");
 }
 OpDef define_Div() {
-  return binary(infer_arithmetic<TypeClass::Number>, false, "a / b, integers towards zero: %c = Div(%a, %b)");
+  OpDef op = binary(infer_arithmetic<TypeClass::Number>, false, "a / b, integers towards zero: %c = Div(%a, %b)");
+  op.rows = kDivided;
+  return op;
 }
 OpDef define_Pow() {
   OpDef op = binary(infer_pow, false, "a to the b, in the dtype of a: %c = Pow(%a, %b)");
@@ -102,13 +106,14 @@ OpDef define_Pow() {
 
 OpDef define_Mod() {
   OpDef op = binary(infer_mod, false, "remainder with the sign of b, or with that of a: %c = Mod(%a, %b) {fmod = 1}");
-  op.attrs = {{"fmod", AttrKind::Int}};
+  op.attrs = {{"fmod", AttrKind::Int, 0}};
+  op.rows = kDivided;
   return op;
 }
 OpDef define_BitShift() {
   OpDef op =
       binary(infer_bit_shift, false, "bits of a moved by b places: %c = BitShift(%a, %b) {direction = \"LEFT\"}");
-  op.attrs = {{"direction", AttrKind::String, true}};
+  op.attrs = {{"direction", AttrKind::String, Required}};
   return op;
 }
 

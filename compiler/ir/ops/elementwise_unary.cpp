@@ -33,13 +33,13 @@ std::string onnx_numbers() {
 }
 
 bool check_round_mode(InferContext& ctx) {
-  const std::string mode = ctx.attrs().get_string("round_mode", "up");
+  const std::string mode = ctx.attrs().string_of("round_mode");
   if (mode == "up" || mode == "down" || mode == "nearest") return true;
   return ctx.attr_error("round_mode", fmt::format("`round_mode` is up, down or nearest, found \"{}\"", mode));
 }
 
 bool infer_cast(InferContext& ctx) {
-  int64_t to = ctx.attrs().get_int("to", 0);
+  int64_t to = ctx.attrs().int_of("to");
   std::optional<DType> dtype = dtype_of_onnx(to);
   if (!dtype) {
     return ctx.attr_error(
@@ -56,7 +56,7 @@ bool infer_cast_like(InferContext& ctx) {
 
 /// The bits stay, so that both element types are equally wide.
 bool infer_bit_cast(InferContext& ctx) {
-  std::optional<DType> dtype = dtype_of_onnx(ctx.attrs().get_int("to", 0));
+  std::optional<DType> dtype = dtype_of_onnx(ctx.attrs().int_of("to"));
   if (!dtype) return ctx.attr_error("to", "`to` is not a supported element type");
   const TensorType& x = ctx.input(0);
   if (runtime::size_of(*dtype) != runtime::size_of(x.dtype)) {
@@ -168,7 +168,7 @@ OpDef define_IsNaN() {
           .doc = "whether x is no number: %y = IsNaN(%x)"};
 }
 OpDef define_IsInf() {
-  return {.attrs = {{"detect_negative", AttrKind::Int}, {"detect_positive", AttrKind::Int}},
+  return {.attrs = {{"detect_negative", AttrKind::Int, 1}, {"detect_positive", AttrKind::Int, 1}},
           .kind = FusionKind::Elementwise,
           .is_pointwise = true,
           .infer = infer_float_test,
@@ -180,7 +180,9 @@ OpDef define_Identity() {
 }
 
 OpDef define_Cast() {
-  return {.attrs = {{"to", AttrKind::Int, true}, {"saturate", AttrKind::Int}, {"round_mode", AttrKind::String}},
+  return {.attrs = {{"to", AttrKind::Int, Required},
+                    {"saturate", AttrKind::Int, 1},
+                    {"round_mode", AttrKind::String, "up"}},
           .kind = FusionKind::Elementwise,
           .is_pointwise = true,
           .infer = infer_cast,
@@ -191,15 +193,16 @@ OpDef define_Cast() {
 OpDef define_CastLike() {
   return {.min_inputs = 2,
           .max_inputs = 2,
-          .attrs = {{"saturate", AttrKind::Int}, {"round_mode", AttrKind::String}},
+          .attrs = {{"saturate", AttrKind::Int, 1}, {"round_mode", AttrKind::String, "up"}},
           .kind = FusionKind::Elementwise,
+          .cut = CutFamily::First,
           .infer = infer_cast_like,
           .work = elementwise_work<1>,
           .doc = "the element type of another operand: %y = CastLike(%x, %like)"};
 }
 
 OpDef define_BitCast() {
-  return {.attrs = {{"to", AttrKind::Int, true}},
+  return {.attrs = {{"to", AttrKind::Int, Required}},
           .kind = FusionKind::Elementwise,
           .is_pointwise = true,
           .infer = infer_bit_cast,
@@ -211,8 +214,10 @@ OpDef define_Dropout() {
   return {.min_inputs = 1,
           .max_inputs = 3,
           .max_outputs = 2,
-          .attrs = {{"seed", AttrKind::Int}},
+          .attrs = {{"seed", AttrKind::Int, Absent}},
           .kind = FusionKind::Elementwise,
+          .cut = CutFamily::First,
+          .rows = {RowRule::Pointwise, "mixes it"},
           .infer = infer_dropout,
           .work = no_work,
           .doc = "x itself, as at inference; the mask is all true: %y = Dropout(%x)"};

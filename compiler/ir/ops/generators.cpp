@@ -18,8 +18,8 @@ bool infer_shape(InferContext& ctx) {
   auto clamped = [&](int64_t bound) {
     return std::clamp<int64_t>(bound < 0 ? std::max(bound, -rank) + rank : bound, 0, rank);
   };
-  int64_t start = clamped(ctx.attrs().get_int("start", 0));
-  int64_t end = clamped(ctx.attrs().get_int("end", rank));
+  int64_t start = clamped(ctx.attrs().int_of("start"));
+  int64_t end = clamped(ctx.attrs().written().get_int("end", rank));
   ctx.set_output(0, {DType::I64, {std::max<int64_t>(0, end - start)}});
   return true;
 }
@@ -36,7 +36,7 @@ bool infer_constant_of_shape(InferContext& ctx) {
     if (dim < 0) return ctx.shape_error(0, fmt::format("dimension {} is negative", dim));
   }
   DType dtype = DType::F32;
-  if (const runtime::AttrValue* value = ctx.attrs().find("value")) {
+  if (const runtime::AttrValue* value = ctx.attrs().written().find("value")) {
     const auto& tensor = std::get<Tensor>(*value);
     if (tensor.count() != 1)
       return ctx.attr_error("value", fmt::format("`value` has {} elements, needs 1", tensor.count()));
@@ -79,8 +79,9 @@ bool infer_range(InferContext& ctx) {
 }  // namespace
 
 OpDef define_Shape() {
-  return {.attrs = {{"end", AttrKind::Int}, {"start", AttrKind::Int}},
+  return {.attrs = {{"end", AttrKind::Int, Absent}, {"start", AttrKind::Int, 0}},
           .kind = FusionKind::Opaque,
+          .rows = {RowRule::Measured, "takes its size"},
           .infer = infer_shape,
           .work = no_work,
           .doc = "the dimensions, as i64: %s = Shape(%x) {start = 1, end = 3}"};
@@ -88,14 +89,16 @@ OpDef define_Shape() {
 
 OpDef define_Size() {
   return {.kind = FusionKind::Opaque,
+          .rows = {RowRule::Counted, "takes its size"},
           .infer = infer_size,
           .work = no_work,
           .doc = "the number of elements, as i64: %n = Size(%x)"};
 }
 
 OpDef define_ConstantOfShape() {
-  return {.attrs = {{"value", AttrKind::Tensor}},
+  return {.attrs = {{"value", AttrKind::Tensor, Absent}},
           .kind = FusionKind::Elementwise,
+          .rows = {RowRule::Filled, "has it twice", 0b1},
           .infer = infer_constant_of_shape,
           .work = no_work,
           .doc = "one value, 0.0 by default, in a given shape: %y = ConstantOfShape(%shape)"};

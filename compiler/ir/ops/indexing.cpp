@@ -22,7 +22,7 @@ bool require_element_indices(InferContext& ctx) {
   const Shape& data = ctx.input(0).shape;
   size_t axis;
   if (!require_indices(ctx, 1) || !require_rank(ctx, 0, 1, 64) || !require_rank(ctx, 1, data.size(), data.size()) ||
-      !read_axis(ctx, "axis", 0, data.size(), &axis)) {
+      !read_axis(ctx, "axis", data.size(), &axis)) {
     return false;
   }
   const Shape& indices = ctx.input(1).shape;
@@ -46,7 +46,7 @@ bool require_update_type(InferContext& ctx) {
   if (data != updates) {
     return ctx.type_error(2, fmt::format("updates have dtype {}, the data {}", name_of(updates), name_of(data)));
   }
-  if (ctx.attrs().get_string("reduction", "none") != "none" && data == DType::Bool) {
+  if (ctx.attrs().string_of("reduction") != "none" && data == DType::Bool) {
     return ctx.attr_error("reduction", "bools cannot be reduced");
   }
   return require_one_of(ctx, "reduction", {"none", "add", "mul", "max", "min"});
@@ -82,7 +82,7 @@ bool split_index_tuples(InferContext& ctx, size_t batch, Shape* tuples, Shape* r
 }
 
 bool infer_gather_nd(InferContext& ctx) {
-  int64_t batch = ctx.attrs().get_int("batch_dims", 0);
+  int64_t batch = ctx.attrs().int_of("batch_dims");
   if (batch < 0) return ctx.attr_error("batch_dims", "`batch_dims` is negative");
   Shape shape, rest;
   if (!split_index_tuples(ctx, static_cast<size_t>(batch), &shape, &rest)) return false;
@@ -102,7 +102,7 @@ bool infer_scatter_nd(InferContext& ctx) {
 bool infer_tensor_scatter(InferContext& ctx) {
   const TensorType& x = ctx.input(0);
   size_t axis;
-  if (!require_rank(ctx, 0, 2, 64) || !read_axis(ctx, "axis", -2, x.shape.size(), &axis) ||
+  if (!require_rank(ctx, 0, 2, 64) || !read_axis(ctx, "axis", x.shape.size(), &axis) ||
       !require_one_of(ctx, "mode", {"linear", "circular"})) {
     return false;
   }
@@ -130,7 +130,7 @@ bool infer_one_hot(InferContext& ctx) {
   if (!(value >= 0 && value < 1e12)) return ctx.shape_error(1, fmt::format("the depth {} is illegal", value));
   Shape shape = ctx.input(0).shape;
   size_t axis;
-  if (!read_axis(ctx, "axis", -1, shape.size() + 1, &axis)) return false;
+  if (!read_axis(ctx, "axis", shape.size() + 1, &axis)) return false;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<int64_t>(value));
   ctx.set_output(0, {ctx.input(2).dtype, std::move(shape)});
   return true;
@@ -145,8 +145,10 @@ Work update_work(const WorkArgs& args) {
 OpDef define_GatherElements() {
   return {.min_inputs = 2,
           .max_inputs = 2,
-          .attrs = {{"axis", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int, 0}},
           .kind = FusionKind::Injective,
+          .cut = CutFamily::GatherElements,
+          .rows = {RowRule::GatheredElements, "picks along it, or takes indices from padding"},
           .infer = infer_gather_elements,
           .work = no_work,
           .doc = "y[i, j] = x[indices[i, j], j] for axis 0: %y = GatherElements(%x, %indices) {axis = 0}"};
@@ -155,7 +157,7 @@ OpDef define_GatherElements() {
 OpDef define_GatherND() {
   return {.min_inputs = 2,
           .max_inputs = 2,
-          .attrs = {{"batch_dims", AttrKind::Int}},
+          .attrs = {{"batch_dims", AttrKind::Int, 0}},
           .kind = FusionKind::Injective,
           .infer = infer_gather_nd,
           .work = no_work,
@@ -165,7 +167,7 @@ OpDef define_GatherND() {
 OpDef define_ScatterElements() {
   return {.min_inputs = 3,
           .max_inputs = 3,
-          .attrs = {{"axis", AttrKind::Int}, {"reduction", AttrKind::String}},
+          .attrs = {{"axis", AttrKind::Int, 0}, {"reduction", AttrKind::String, "none"}},
           .kind = FusionKind::Opaque,
           .infer = infer_scatter_elements,
           .work = update_work,
@@ -177,7 +179,7 @@ OpDef define_ScatterElements() {
 OpDef define_ScatterND() {
   return {.min_inputs = 3,
           .max_inputs = 3,
-          .attrs = {{"reduction", AttrKind::String}},
+          .attrs = {{"reduction", AttrKind::String, "none"}},
           .kind = FusionKind::Opaque,
           .infer = infer_scatter_nd,
           .work = update_work,
@@ -189,7 +191,7 @@ OpDef define_ScatterND() {
 OpDef define_TensorScatter() {
   return {.min_inputs = 2,
           .max_inputs = 3,
-          .attrs = {{"axis", AttrKind::Int}, {"mode", AttrKind::String}},
+          .attrs = {{"axis", AttrKind::Int, -2}, {"mode", AttrKind::String, "linear"}},
           .kind = FusionKind::Opaque,
           .infer = infer_tensor_scatter,
           .work = no_work,
@@ -202,8 +204,9 @@ OpDef define_OneHot() {
   return {
       .min_inputs = 3,
       .max_inputs = 3,
-      .attrs = {{"axis", AttrKind::Int}},
+      .attrs = {{"axis", AttrKind::Int, -1}},
       .kind = FusionKind::Injective,
+      .rows = {RowRule::OneHot, "counts along it"},
       .infer = infer_one_hot,
       .work = no_work,
       .doc = "a new axis that is on at the index, off elsewhere: %y = OneHot(%indices, %depth, %off_on) {axis = -1}"};

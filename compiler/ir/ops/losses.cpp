@@ -23,7 +23,7 @@ bool infer_loss(InferContext& ctx) {
     if (ctx.input(2).dtype != x.dtype) return ctx.type_error(2, "weights have the dtype of operand 0");
     if (!require_shape(ctx, 2, {x.shape[1]})) return false;
   }
-  std::string reduction = ctx.attrs().get_string("reduction", "mean");
+  std::string reduction = ctx.attrs().string_of("reduction");
   if (reduction != "mean" && reduction != "sum" && reduction != "none") {
     return ctx.attr_error("reduction",
                           fmt::format("`reduction` is one of mean, sum and none, found \"{}\"", reduction));
@@ -42,7 +42,7 @@ OpDef loss(int results, Work (*work)(const WorkArgs&), std::string_view doc) {
   return {.min_inputs = 2,
           .max_inputs = 3,
           .max_outputs = results,
-          .attrs = {{"ignore_index", AttrKind::Int}, {"reduction", AttrKind::String}},
+          .attrs = {{"ignore_index", AttrKind::Int, Absent}, {"reduction", AttrKind::String, "mean"}},
           .kind = FusionKind::Opaque,
           .infer = infer_loss,
           .work = work,

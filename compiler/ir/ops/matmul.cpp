@@ -12,8 +12,8 @@ namespace {
 bool infer_gemm(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Number) || !require_same_types(ctx)) return false;
   if (!require_rank(ctx, 0, 2, 2) || !require_rank(ctx, 1, 2, 2)) return false;
-  bool trans_a = ctx.attrs().get_int("transA", 0) != 0;
-  bool trans_b = ctx.attrs().get_int("transB", 0) != 0;
+  bool trans_a = ctx.attrs().int_of("transA") != 0;
+  bool trans_b = ctx.attrs().int_of("transB") != 0;
   const Shape& a = ctx.input(0).shape;
   const Shape& b = ctx.input(1).shape;
   int64_t inner_a = a[trans_a ? 0 : 1];
@@ -62,7 +62,7 @@ namespace {
 
 Work gemm_work(const WorkArgs& args) {
   const Shape& a = args.inputs[0].shape;
-  double macs = result_count(args) * static_cast<double>(a[args.attrs.get_int("transA", 0) != 0 ? 0 : 1]);
+  double macs = result_count(args) * static_cast<double>(a[args.attrs.int_of("transA") != 0 ? 0 : 1]);
   double bias = args.inputs.size() > 2 ? result_count(args) : 0;
   return {macs, 2 * macs + bias};
 }
@@ -77,11 +77,13 @@ Work matmul_work(const WorkArgs& args) {
 OpDef define_Gemm() {
   return {.min_inputs = 2,
           .max_inputs = 3,
-          .attrs = {{"alpha", AttrKind::Float},
-                    {"beta", AttrKind::Float},
-                    {"transA", AttrKind::Int},
-                    {"transB", AttrKind::Int}},
+          .attrs = {{"alpha", AttrKind::Float, 1.0},
+                    {"beta", AttrKind::Float, 1.0},
+                    {"transA", AttrKind::Int, 0},
+                    {"transB", AttrKind::Int, 0}},
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Gemm,
+          .rows = {RowRule::GeneralProduct, "sums over it, or mixes it with another dimension"},
           .infer = infer_gemm,
           .work = gemm_work,
           .doc = "alpha * A' * B' + beta * C: %y = Gemm(%a, %b, %c) {transB = 1}"};
@@ -91,6 +93,8 @@ OpDef define_MatMul() {
   return {.min_inputs = 2,
           .max_inputs = 2,
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Product,
+          .rows = {RowRule::MatrixProduct, "sums over it, or mixes it with another dimension"},
           .infer = infer_matmul,
           .work = matmul_work,
           .doc = "matrix product, batched and broadcast like numpy's: %c = MatMul(%a, %b)"};

@@ -15,7 +15,7 @@ using runtime::Ints;
 bool infer_transpose(InferContext& ctx) {
   const TensorType& x = ctx.input(0);
   size_t rank = x.shape.size();
-  Ints perm = ctx.attrs().get_ints("perm");
+  Ints perm = ctx.attrs().ints_of("perm");
   if (!ctx.attrs().has("perm")) {
     for (size_t d = rank; d-- > 0;) perm.push_back(static_cast<int64_t>(d));
   }
@@ -32,7 +32,7 @@ bool infer_concat(InferContext& ctx) {
   if (!require_same_types(ctx)) return false;
   TensorType type = ctx.input(0);
   size_t axis;
-  if (!read_axis(ctx, "axis", 0, type.shape.size(), &axis)) return false;
+  if (!read_axis(ctx, "axis", type.shape.size(), &axis)) return false;
   for (size_t i = 1; i < ctx.input_count(); ++i) {
     Shape shape = ctx.input(i).shape;
     int64_t extent = axis < shape.size() ? shape[axis] : 0;
@@ -51,7 +51,7 @@ bool infer_concat(InferContext& ctx) {
 bool infer_split(InferContext& ctx) {
   const TensorType& x = ctx.input(0);
   size_t axis;
-  if (!read_axis(ctx, "axis", 0, x.shape.size(), &axis)) return false;
+  if (!read_axis(ctx, "axis", x.shape.size(), &axis)) return false;
   int64_t extent = x.shape[axis];
   auto parts = static_cast<int64_t>(ctx.output_count());
   Ints sizes;
@@ -105,7 +105,7 @@ bool infer_tile(InferContext& ctx) {
 
 /// `blocksize`, which must be positive and small enough that its square is a number.
 bool read_block(InferContext& ctx, int64_t* block) {
-  *block = ctx.attrs().get_int("blocksize", 0);
+  *block = ctx.attrs().int_of("blocksize");
   if (*block < 1 || *block > (1 << 20)) {
     return ctx.attr_error("blocksize", fmt::format("`blocksize` must be between 1 and {}, found {}", 1 << 20, *block));
   }
@@ -115,7 +115,7 @@ bool read_block(InferContext& ctx, int64_t* block) {
 bool infer_depth_to_space(InferContext& ctx) {
   int64_t block;
   if (!read_block(ctx, &block)) return false;
-  std::string mode = ctx.attrs().get_string("mode", "DCR");
+  std::string mode = ctx.attrs().string_of("mode");
   if (mode != "DCR" && mode != "CRD")
     return ctx.attr_error("mode", fmt::format("`mode` is DCR or CRD, found \"{}\"", mode));
   const TensorType& x = ctx.input(0);
@@ -144,8 +144,10 @@ bool infer_space_to_depth(InferContext& ctx) {
 }  // namespace
 
 OpDef define_Transpose() {
-  return {.attrs = {{"perm", AttrKind::Ints}},
+  return {.attrs = {{"perm", AttrKind::Ints, Absent}},
           .kind = FusionKind::Injective,
+          .cut = CutFamily::Transpose,
+          .rows = {RowRule::Transposed, "mixes it"},
           .infer = infer_transpose,
           .work = no_work,
           .doc = "dimensions in another order, reversed by default: %y = Transpose(%x) {perm = [0, 2, 3, 1]}"};
@@ -154,8 +156,10 @@ OpDef define_Transpose() {
 OpDef define_Concat() {
   return {.min_inputs = 1,
           .max_inputs = OpDef::kVariadic,
-          .attrs = {{"axis", AttrKind::Int, true}},
+          .attrs = {{"axis", AttrKind::Int, Required}},
           .kind = FusionKind::Injective,
+          .cut = CutFamily::Concat,
+          .rows = {RowRule::Concatenated, "appends along it"},
           .infer = infer_concat,
           .work = no_work,
           .doc = "one after the other along an axis: %c = Concat(%a, %b) {axis = 1}"};
@@ -165,8 +169,10 @@ OpDef define_Split() {
   return {.min_inputs = 1,
           .max_inputs = 2,
           .max_outputs = OpDef::kVariadic,
-          .attrs = {{"axis", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int, 0}},
           .kind = FusionKind::Injective,
+          .cut = CutFamily::Split,
+          .rows = {RowRule::Split, "cuts it"},
           .infer = infer_split,
           .work = no_work,
           .doc = "parts along an axis, equal or of given sizes: %a, %b = Split(%x, %sizes) {axis = 1}"};
@@ -176,22 +182,25 @@ OpDef define_Tile() {
   return {.min_inputs = 2,
           .max_inputs = 2,
           .kind = FusionKind::Broadcast,
+          .rows = {RowRule::Tiled, "repeats it", 0b10},
           .infer = infer_tile,
           .work = no_work,
           .doc = "repeated along each dimension: %y = Tile(%x, %repeats)"};
 }
 
 OpDef define_DepthToSpace() {
-  return {.attrs = {{"blocksize", AttrKind::Int, true}, {"mode", AttrKind::String}},
+  return {.attrs = {{"blocksize", AttrKind::Int, Required}, {"mode", AttrKind::String, "DCR"}},
           .kind = FusionKind::Injective,
+          .rows = {RowRule::Images, "takes blocks of it"},
           .infer = infer_depth_to_space,
           .work = no_work,
           .doc = "channels into blocks of the image: %y = DepthToSpace(%x) {blocksize = 2, mode = \"DCR\"}"};
 }
 
 OpDef define_SpaceToDepth() {
-  return {.attrs = {{"blocksize", AttrKind::Int, true}},
+  return {.attrs = {{"blocksize", AttrKind::Int, Required}},
           .kind = FusionKind::Injective,
+          .rows = {RowRule::Images, "takes blocks of it"},
           .infer = infer_space_to_depth,
           .work = no_work,
           .doc = "blocks of the image into channels: %y = SpaceToDepth(%x) {blocksize = 2}"};

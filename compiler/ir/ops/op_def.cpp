@@ -9,15 +9,20 @@
 namespace collage::ir {
 namespace {
 
-OpDef with_name(OpDef op, std::string_view name) {
+/// Adds the name, and what follows for a pointwise operator.
+OpDef completed(OpDef op, std::string_view name) {
   op.name = name;
+  if (op.is_pointwise && op.cut == CutFamily::None) op.cut = CutFamily::Elementwise;
+  if (op.is_pointwise && op.rows.rule == RowRule::None) {
+    op.rows = {RowRule::Pointwise, op.max_inputs > 1 ? "mixes it with another dimension" : "mixes it"};
+  }
   return op;
 }
 
 /// In the order of ops.def, which is sorted.
 const std::vector<OpDef>& op_table() {
   static const std::vector<OpDef> table = {
-#define OP(name) with_name(ops::define_##name(), #name),
+#define OP(name) completed(ops::define_##name(), #name),
 #include "compiler/ir/ops/ops.def"
 #undef OP
   };
@@ -51,19 +56,6 @@ std::string_view name_of(FusionKind kind) {
     case FusionKind::Reduce: return "reduce";
     case FusionKind::OutFusable: return "out_fusable";
     case FusionKind::Opaque: return "opaque";
-  }
-  return "";
-}
-
-std::string_view phrase_of(AttrKind kind) {
-  switch (kind) {
-    case AttrKind::Int: return "an int";
-    case AttrKind::Float: return "a float";
-    case AttrKind::String: return "a string";
-    case AttrKind::Ints: return "a list of ints";
-    case AttrKind::Floats: return "a list of floats";
-    case AttrKind::Strings: return "a list of strings";
-    case AttrKind::Tensor: return "a tensor";
   }
   return "";
 }
@@ -106,7 +98,7 @@ Work work_of(const Graph& graph, NodeId node_id) {
     ValueId wanted = graph.first_output(node_id);
     if (wanted.is_valid()) outputs[0] = graph.value(wanted).type;
   }
-  return node.op->work({inputs, outputs, node.attrs});
+  return node.op->work({inputs, outputs, attrs_of(node)});
 }
 
 double bytes_of(const Graph& graph, NodeId node_id) {

@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "compiler/ir/graph/graph.h"
+#include "compiler/ir/ops/attributes.h"
+#include "compiler/ir/ops/cut_family.h"
+#include "compiler/ir/ops/row_rule.h"
 
 namespace collage::ir {
 
@@ -17,17 +20,6 @@ namespace collage::ir {
 enum class FusionKind { Elementwise, Broadcast, Injective, Reduce, OutFusable, Opaque };
 
 std::string_view name_of(FusionKind kind);
-
-enum class AttrKind { Int, Float, String, Ints, Floats, Strings, Tensor };
-
-/// `a list of ints`
-std::string_view phrase_of(AttrKind kind);
-
-struct AttrDef {
-  std::string_view name;
-  AttrKind kind;
-  bool required = false;
-};
 
 /// The interface of shape functions. A shape function sets the type of every output, or reports one error and returns
 /// false.
@@ -40,7 +32,7 @@ class InferContext {
   virtual const TensorType& input(size_t i) const = 0;
   /// Returns the elements of operand `i` if it is a constant, else null.
   virtual const Tensor* constant(size_t i) const = 0;
-  virtual const AttrMap& attrs() const = 0;
+  virtual AttrView attrs() const = 0;
   virtual size_t output_count() const = 0;
   virtual void set_output(size_t i, TensorType type) = 0;
   /// Reports an error at operand `i`. Returns false.
@@ -60,7 +52,7 @@ struct Work {
 struct WorkArgs {
   std::span<const TensorType> inputs;  ///< absent operands have an empty f32 scalar type
   std::span<const TensorType> outputs;
-  const AttrMap& attrs;
+  AttrView attrs;
 };
 
 struct OpDef {
@@ -76,6 +68,9 @@ struct OpDef {
   bool commutative = false;  ///< in the first two operands (in all, if variadic)
   /// An element of the only result depends on the operands' elements at its place alone, to which they are broadcast.
   bool is_pointwise = false;
+  /// How it is cut, and what it does to rows: a pointwise operator need not say it.
+  CutFamily cut = CutFamily::None;
+  Rows rows = {};
   bool (*infer)(InferContext&) = nullptr;
   Work (*work)(const WorkArgs&) = nullptr;
   std::string_view doc = {};  ///< one line, with an example in the model language

@@ -13,7 +13,7 @@ namespace collage::ir::ops {
 namespace {
 
 bool read_window(InferContext& ctx, const Shape& input, const Shape& kernel, runtime::Window* window) {
-  auto problem = runtime::resolve_window(input, kernel, ctx.attrs(), window);
+  auto problem = runtime::resolve_window(input, kernel, ctx.attrs().written(), window);
   if (!problem) return true;
   return problem->attr.empty() ? ctx.shape_error(0, problem->message) : ctx.attr_error(problem->attr, problem->message);
 }
@@ -70,7 +70,7 @@ bool infer_deform_conv(InferContext& ctx) {
   }
   const TensorType& x = ctx.input(0);
   const Shape& w = ctx.input(1).shape;
-  int64_t group = ctx.attrs().get_int("group", 1), offset_group = ctx.attrs().get_int("offset_group", 1);
+  int64_t group = ctx.attrs().int_of("group"), offset_group = ctx.attrs().int_of("offset_group");
   if (group < 1 || w[0] < group || w[0] % group != 0 || x.shape[1] % group != 0) {
     return ctx.attr_error(
         "group", fmt::format("{} input and {} output channels do not divide into {} groups", x.shape[1], w[0], group));
@@ -81,7 +81,7 @@ bool infer_deform_conv(InferContext& ctx) {
   }
   if (!require_shape(ctx, 1, {w[0], x.shape[1] / group, w[2], w[3]})) return false;
   Shape kernel = {w[2], w[3]};
-  if (ctx.attrs().get_ints("kernel_shape", kernel) != kernel) {
+  if (ctx.attrs().written().get_ints("kernel_shape", kernel) != kernel) {
     return ctx.attr_error("kernel_shape", fmt::format("the weights have kernel {}", runtime::to_string(kernel)));
   }
   runtime::Window window;
@@ -112,7 +112,9 @@ Work deform_conv_work(const WorkArgs& args) {
 OpDef define_Col2Im() {
   return {.min_inputs = 3,
           .max_inputs = 3,
-          .attrs = {{"dilations", AttrKind::Ints}, {"pads", AttrKind::Ints}, {"strides", AttrKind::Ints}},
+          .attrs = {{"dilations", AttrKind::Ints, Absent},
+                    {"pads", AttrKind::Ints, Absent},
+                    {"strides", AttrKind::Ints, Absent}},
           .kind = FusionKind::Opaque,
           .infer = infer_col2im,
           .work = col2im_work,
@@ -122,12 +124,12 @@ OpDef define_Col2Im() {
 OpDef define_DeformConv() {
   return {.min_inputs = 3,
           .max_inputs = 5,
-          .attrs = {{"dilations", AttrKind::Ints},
-                    {"group", AttrKind::Int},
-                    {"kernel_shape", AttrKind::Ints},
-                    {"offset_group", AttrKind::Int},
-                    {"pads", AttrKind::Ints},
-                    {"strides", AttrKind::Ints}},
+          .attrs = {{"dilations", AttrKind::Ints, Absent},
+                    {"group", AttrKind::Int, 1},
+                    {"kernel_shape", AttrKind::Ints, Absent},
+                    {"offset_group", AttrKind::Int, 1},
+                    {"pads", AttrKind::Ints, Absent},
+                    {"strides", AttrKind::Ints, Absent}},
           .kind = FusionKind::OutFusable,
           .infer = infer_deform_conv,
           .work = deform_conv_work,

@@ -13,13 +13,13 @@ bool infer_pool(InferContext& ctx, TypeClass type_class) {
   if (!require_type(ctx, 0, type_class) || !require_rank(ctx, 0, 3, 5)) return false;
   const TensorType& x = ctx.input(0);
   Shape input(x.shape.begin() + 2, x.shape.end());
-  Shape kernel = ctx.attrs().get_ints("kernel_shape");
+  Shape kernel = ctx.attrs().ints_of("kernel_shape");
   if (kernel.size() != input.size()) {
     return ctx.attr_error("kernel_shape", "`kernel_shape` has " + std::to_string(kernel.size()) + " values, needs " +
                                               std::to_string(input.size()));
   }
   runtime::Window window;
-  if (auto problem = runtime::resolve_window(input, kernel, ctx.attrs(), &window)) {
+  if (auto problem = runtime::resolve_window(input, kernel, ctx.attrs().written(), &window)) {
     return problem->attr.empty() ? ctx.shape_error(0, problem->message)
                                  : ctx.attr_error(problem->attr, problem->message);
   }
@@ -47,7 +47,7 @@ bool infer_average_pool(InferContext& ctx) {
 
 /// The norm |x|_p of a window.
 bool check_norm(InferContext& ctx) {
-  int64_t p = ctx.attrs().get_int("p", 2);
+  int64_t p = ctx.attrs().int_of("p");
   return p >= 1 || ctx.attr_error("p", "`p` must be positive, found " + std::to_string(p));
 }
 
@@ -63,7 +63,7 @@ bool infer_max_unpool(InferContext& ctx) {
   }
   if (ctx.input(1).dtype != DType::I64) return ctx.type_error(1, "indices are i64");
   Shape shape;
-  if (auto problem = runtime::resolve_unpooled_shape(x.shape, ctx.attrs(), &shape)) {
+  if (auto problem = runtime::resolve_unpooled_shape(x.shape, ctx.attrs().written(), &shape)) {
     return ctx.attr_error(problem->attr.empty() ? "kernel_shape" : problem->attr, problem->message);
   }
   if (ctx.has_input(2)) {
@@ -96,7 +96,7 @@ bool infer_global_lp_pool(InferContext& ctx) {
 /// A window may be wider than its operand.
 Work pool_work(const WorkArgs& args) {
   const Shape& x = args.inputs[0].shape;
-  const Shape kernel = args.attrs.get_ints("kernel_shape");
+  const Shape kernel = args.attrs.ints_of("kernel_shape");
   double window = 1;
   for (size_t d = 0; d < kernel.size(); ++d) window *= static_cast<double>(std::min(kernel[d], x[d + 2]));
   return {0, result_count(args) * window};
@@ -107,22 +107,30 @@ Work global_pool_work(const WorkArgs& args) {
 }
 
 std::vector<AttrDef> pool_attrs() {
-  return {{"auto_pad", AttrKind::String}, {"ceil_mode", AttrKind::Int},           {"dilations", AttrKind::Ints},
-          {"pads", AttrKind::Ints},       {"kernel_shape", AttrKind::Ints, true}, {"strides", AttrKind::Ints}};
+  return {{"auto_pad", AttrKind::String, "NOTSET"},   {"ceil_mode", AttrKind::Int, 0},
+          {"dilations", AttrKind::Ints, Absent},      {"pads", AttrKind::Ints, Absent},
+          {"kernel_shape", AttrKind::Ints, Required}, {"strides", AttrKind::Ints, Absent}};
 }
 
 OpDef global_pool(std::string_view doc) {
-  return {.kind = FusionKind::OutFusable, .infer = infer_global_pool, .work = global_pool_work, .doc = doc};
+  return {.kind = FusionKind::OutFusable,
+          .cut = CutFamily::GlobalPool,
+          .rows = {RowRule::Images, "sums over it"},
+          .infer = infer_global_pool,
+          .work = global_pool_work,
+          .doc = doc};
 }
 
 }  // namespace
 
 OpDef define_MaxPool() {
   std::vector<AttrDef> attrs = pool_attrs();
-  attrs.push_back({"storage_order", AttrKind::Int});
+  attrs.push_back({"storage_order", AttrKind::Int, 0});
   return {.max_outputs = 2,
           .attrs = std::move(attrs),
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Pool,
+          .rows = {RowRule::Images, "takes windows along it, or counts indices from the first"},
           .infer = infer_max_pool,
           .work = pool_work,
           .doc = "maximum of each window, and its index: %y = MaxPool(%x) {kernel_shape = [3, 3], strides = [2, 2]}"};
@@ -130,9 +138,11 @@ OpDef define_MaxPool() {
 
 OpDef define_AveragePool() {
   std::vector<AttrDef> attrs = pool_attrs();
-  attrs.push_back({"count_include_pad", AttrKind::Int});
+  attrs.push_back({"count_include_pad", AttrKind::Int, 0});
   return {.attrs = std::move(attrs),
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Pool,
+          .rows = {RowRule::Images, "takes windows along it"},
           .infer = infer_average_pool,
           .work = pool_work,
           .doc = "mean of each window: %y = AveragePool(%x) {kernel_shape = [3, 3], pads = [1, 1, 1, 1]}"};
@@ -140,9 +150,11 @@ OpDef define_AveragePool() {
 
 OpDef define_LpPool() {
   std::vector<AttrDef> attrs = pool_attrs();
-  attrs.push_back({"p", AttrKind::Int});
+  attrs.push_back({"p", AttrKind::Int, 2});
   return {.attrs = std::move(attrs),
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Pool,
+          .rows = {RowRule::Images, "takes windows along it"},
           .infer = infer_lp_pool,
           .work =
               [](const WorkArgs& args) {
@@ -154,7 +166,9 @@ OpDef define_LpPool() {
 OpDef define_MaxUnpool() {
   return {.min_inputs = 2,
           .max_inputs = 3,
-          .attrs = {{"kernel_shape", AttrKind::Ints, true}, {"pads", AttrKind::Ints}, {"strides", AttrKind::Ints}},
+          .attrs = {{"kernel_shape", AttrKind::Ints, Required},
+                    {"pads", AttrKind::Ints, Absent},
+                    {"strides", AttrKind::Ints, Absent}},
           .kind = FusionKind::Opaque,
           .infer = infer_max_unpool,
           .work = no_work,
@@ -163,7 +177,7 @@ OpDef define_MaxUnpool() {
 
 OpDef define_GlobalLpPool() {
   OpDef op = global_pool("norm over all spatial dimensions: %y = GlobalLpPool(%x) {p = 2}");
-  op.attrs = {{"p", AttrKind::Int}};
+  op.attrs = {{"p", AttrKind::Int, 2}};
   op.infer = infer_global_lp_pool;
   op.work = [](const WorkArgs& args) { return Work{0, 2 * global_pool_work(args).flops}; };
   return op;
@@ -173,7 +187,9 @@ OpDef define_GlobalAveragePool() {
   return global_pool("mean over all spatial dimensions: %y = GlobalAveragePool(%x)");
 }
 OpDef define_GlobalMaxPool() {
-  return global_pool("maximum over all spatial dimensions: %y = GlobalMaxPool(%x)");
+  OpDef op = global_pool("maximum over all spatial dimensions: %y = GlobalMaxPool(%x)");
+  op.rows.otherwise = "takes the maximum over it";
+  return op;
 }
 
 }  // namespace collage::ir::ops

@@ -75,7 +75,7 @@ bool check_scale_along_axis(InferContext& ctx, DType dtype) {
   static const std::vector<DType> kScales = {DType::F32, DType::F16, DType::BF16, DType::F8E8M0};
   const Shape& scale = ctx.input(1).shape;
   const Shape& x = ctx.input(0).shape;
-  const int64_t block = ctx.attrs().get_int("block_size", 0);
+  const int64_t block = ctx.attrs().int_of("block_size");
   if (block < 0 || block > kMostBlock) {
     return ctx.attr_error("block_size",
                           fmt::format("`block_size` must be between 0 and {}, found {}", kMostBlock, block));
@@ -84,7 +84,7 @@ bool check_scale_along_axis(InferContext& ctx, DType dtype) {
   if (is_single(scale)) return !ctx.has_input(2) || require_single(ctx, 2);
   Shape wanted = x;
   size_t axis;
-  if (!read_axis(ctx, "axis", 1, x.size(), &axis)) return false;
+  if (!read_axis(ctx, "axis", x.size(), &axis)) return false;
   if (block == 0) {
     wanted = {x[axis]};
   } else {
@@ -95,7 +95,7 @@ bool check_scale_along_axis(InferContext& ctx, DType dtype) {
 
 /// The dtype that an attribute names; `fallback` where it is left out. Returns nullopt after an error.
 std::optional<DType> dtype_attribute(InferContext& ctx, std::string_view attr, DType fallback) {
-  const int64_t number = ctx.attrs().get_int(attr, 0);
+  const int64_t number = ctx.attrs().int_of(attr);
   if (number == 0) return fallback;
   const std::optional<DType> dtype = runtime::dtype_of_onnx(number);
   if (dtype && is_in(*dtype, TypeClass::Float) && *dtype != DType::F64) return dtype;
@@ -224,11 +224,13 @@ Work qlinear_matmul_work(const WorkArgs& args) {
 OpDef define_QuantizeLinear() {
   return {.min_inputs = 2,
           .max_inputs = 3,
-          .attrs = {{"axis", AttrKind::Int},
-                    {"block_size", AttrKind::Int},
-                    {"saturate", AttrKind::Int},
-                    {"precision", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int, 1},
+                    {"block_size", AttrKind::Int, 0},
+                    {"saturate", AttrKind::Int, 1},
+                    {"precision", AttrKind::Int, 0}},
           .kind = FusionKind::Broadcast,
+          .cut = CutFamily::Quantize,
+          .rows = {RowRule::Quantized, "has scales along it"},
           .infer = infer_quantize,
           .work = elementwise_work<3>,
           .doc =
@@ -239,8 +241,10 @@ OpDef define_QuantizeLinear() {
 OpDef define_DequantizeLinear() {
   return {.min_inputs = 2,
           .max_inputs = 3,
-          .attrs = {{"axis", AttrKind::Int}, {"block_size", AttrKind::Int}, {"output_dtype", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int, 1}, {"block_size", AttrKind::Int, 0}, {"output_dtype", AttrKind::Int, 0}},
           .kind = FusionKind::Broadcast,
+          .cut = CutFamily::Quantize,
+          .rows = {RowRule::Quantized, "has scales along it"},
           .infer = infer_dequantize,
           .work = elementwise_work<2>,
           .doc =
@@ -264,6 +268,8 @@ OpDef define_ConvInteger() {
           .max_inputs = 4,
           .attrs = conv_attrs(),
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Conv,
+          .rows = {RowRule::Images, "sums over it"},
           .infer = infer_conv_integer,
           .work = conv_integer_work,
           .doc =
@@ -276,6 +282,8 @@ OpDef define_QLinearConv() {
           .max_inputs = 9,
           .attrs = conv_attrs(),
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Conv,
+          .rows = {RowRule::Images, "sums over it"},
           .infer = infer_qlinear_conv,
           .work = qlinear_conv_work,
           .doc =
@@ -287,6 +295,8 @@ OpDef define_MatMulInteger() {
   return {.min_inputs = 2,
           .max_inputs = 4,
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Product,
+          .rows = {RowRule::MatrixProduct, "sums over it, or mixes it with another dimension"},
           .infer = infer_matmul_integer,
           .work = matmul_integer_work,
           .doc =
@@ -298,6 +308,8 @@ OpDef define_QLinearMatMul() {
   return {.min_inputs = 8,
           .max_inputs = 8,
           .kind = FusionKind::OutFusable,
+          .cut = CutFamily::Product,
+          .rows = {RowRule::QuantizedProduct, "sums over it, or mixes it with another dimension"},
           .infer = infer_qlinear_matmul,
           .work = qlinear_matmul_work,
           .doc =

@@ -16,7 +16,7 @@ namespace {
 bool read_dtype(InferContext& ctx, TypeClass type_class, DType* dtype) {
   *dtype = ctx.input(0).dtype;
   if (ctx.attrs().has("dtype")) {
-    std::optional<DType> given = dtype_of_onnx(ctx.attrs().get_int("dtype", 0));
+    std::optional<DType> given = dtype_of_onnx(ctx.attrs().int_of("dtype"));
     if (!given || !is_in(*given, type_class)) {
       return ctx.attr_error("dtype", fmt::format("`dtype` must be {}", name_of(type_class)));
     }
@@ -44,12 +44,12 @@ bool infer_bernoulli(InferContext& ctx) {
 bool infer_multinomial(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Float) || !require_rank(ctx, 0, 2, 2)) return false;
   const Shape& x = ctx.input(0).shape;
-  int64_t samples = ctx.attrs().get_int("sample_size", 1);
+  int64_t samples = ctx.attrs().int_of("sample_size");
   if (samples < 1 || samples > int64_t{1} << 40) {
     return ctx.attr_error("sample_size", fmt::format("`sample_size` = {} is illegal", samples));
   }
   if (x[1] == 0) return ctx.shape_error(0, "there is nothing to choose from");
-  std::optional<DType> dtype = dtype_of_onnx(ctx.attrs().get_int("dtype", 6));
+  std::optional<DType> dtype = dtype_of_onnx(ctx.attrs().int_of("dtype"));
   if (dtype != DType::I32 && dtype != DType::I64) return ctx.attr_error("dtype", "`dtype` is 6 (i32) or 7 (i64)");
   ctx.set_output(0, {*dtype, {x[0], samples}});
   return true;
@@ -62,10 +62,10 @@ Work multinomial_work(const WorkArgs& args) {
 }  // namespace
 
 OpDef define_RandomNormalLike() {
-  return {.attrs = {{"dtype", AttrKind::Int},
-                    {"mean", AttrKind::Float},
-                    {"scale", AttrKind::Float},
-                    {"seed", AttrKind::Float}},
+  return {.attrs = {{"dtype", AttrKind::Int, Absent},
+                    {"mean", AttrKind::Float, 0.0},
+                    {"scale", AttrKind::Float, 1.0},
+                    {"seed", AttrKind::Float, Absent}},
           .kind = FusionKind::Opaque,
           .infer = infer_random_like,
           .work = elementwise_work<30>,
@@ -74,10 +74,10 @@ OpDef define_RandomNormalLike() {
 
 OpDef define_RandomUniformLike() {
   return {
-      .attrs = {{"dtype", AttrKind::Int},
-                {"high", AttrKind::Float},
-                {"low", AttrKind::Float},
-                {"seed", AttrKind::Float}},
+      .attrs = {{"dtype", AttrKind::Int, Absent},
+                {"high", AttrKind::Float, 1.0},
+                {"low", AttrKind::Float, 0.0},
+                {"seed", AttrKind::Float, Absent}},
       .kind = FusionKind::Opaque,
       .infer = infer_random_like,
       .work = elementwise_work<8>,
@@ -85,7 +85,7 @@ OpDef define_RandomUniformLike() {
 }
 
 OpDef define_Bernoulli() {
-  return {.attrs = {{"dtype", AttrKind::Int}, {"seed", AttrKind::Float}},
+  return {.attrs = {{"dtype", AttrKind::Int, Absent}, {"seed", AttrKind::Float, Absent}},
           .kind = FusionKind::Opaque,
           .infer = infer_bernoulli,
           .work = elementwise_work<8>,
@@ -93,7 +93,7 @@ OpDef define_Bernoulli() {
 }
 
 OpDef define_Multinomial() {
-  return {.attrs = {{"dtype", AttrKind::Int}, {"sample_size", AttrKind::Int}, {"seed", AttrKind::Float}},
+  return {.attrs = {{"dtype", AttrKind::Int, 6}, {"sample_size", AttrKind::Int, 1}, {"seed", AttrKind::Float, Absent}},
           .kind = FusionKind::Opaque,
           .infer = infer_multinomial,
           .work = multinomial_work,

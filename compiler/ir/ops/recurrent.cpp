@@ -27,7 +27,7 @@ bool check_operand(InferContext& ctx, size_t i, const Shape& shape) {
 template <CellKind kind>
 bool infer_recurrent(InferContext& ctx) {
   runtime::RecurrentSpec spec;
-  if (auto problem = runtime::resolve_recurrent(kind, ctx.attrs(), &spec)) {
+  if (auto problem = runtime::resolve_recurrent(kind, ctx.attrs().written(), &spec)) {
     return ctx.attr_error(problem->attr, problem->message);
   }
   if (!require_type(ctx, 0, TypeClass::Float) || !require_rank(ctx, 0, 3, 3) || !require_rank(ctx, 2, 3, 3)) {
@@ -35,7 +35,7 @@ bool infer_recurrent(InferContext& ctx) {
   }
   const TensorType& x = ctx.input(0);
   int64_t hidden = ctx.input(2).shape[2];
-  int64_t stated = ctx.attrs().get_int("hidden_size", hidden);
+  int64_t stated = ctx.attrs().written().get_int("hidden_size", hidden);
   if (stated != hidden) {
     return ctx.attr_error("hidden_size", fmt::format("`hidden_size` is {}, but R has {}", stated, hidden));
   }
@@ -72,13 +72,13 @@ Work recurrent_work(const WorkArgs& args) {
 
 template <CellKind kind>
 OpDef recurrent(std::vector<AttrDef> more, std::string_view doc) {
-  std::vector<AttrDef> attrs = {{"activation_alpha", AttrKind::Floats},
-                                {"activation_beta", AttrKind::Floats},
-                                {"activations", AttrKind::Strings},
-                                {"clip", AttrKind::Float},
-                                {"direction", AttrKind::String},
-                                {"hidden_size", AttrKind::Int},
-                                {"layout", AttrKind::Int}};
+  std::vector<AttrDef> attrs = {{"activation_alpha", AttrKind::Floats, Absent},
+                                {"activation_beta", AttrKind::Floats, Absent},
+                                {"activations", AttrKind::Strings, Absent},
+                                {"clip", AttrKind::Float, 0.0},
+                                {"direction", AttrKind::String, "forward"},
+                                {"hidden_size", AttrKind::Int, Absent},
+                                {"layout", AttrKind::Int, 0}};
   attrs.insert(attrs.end(), more.begin(), more.end());
   return {.min_inputs = 3,
           .max_inputs = kind == CellKind::Lstm ? 8 : 6,
@@ -86,6 +86,7 @@ OpDef recurrent(std::vector<AttrDef> more, std::string_view doc) {
           .max_outputs = kind == CellKind::Lstm ? 3 : 2,
           .attrs = std::move(attrs),
           .kind = FusionKind::Opaque,
+          .rows = {RowRule::Recurrent, "goes along it step by step"},
           .infer = infer_recurrent<kind>,
           .work = recurrent_work<kind>,
           .doc = doc};
@@ -95,11 +96,11 @@ OpDef recurrent(std::vector<AttrDef> more, std::string_view doc) {
 
 OpDef define_LSTM() {
   return recurrent<CellKind::Lstm>(
-      {{"input_forget", AttrKind::Int}},
+      {{"input_forget", AttrKind::Int, 0}},
       "long short-term memory, gates i o f c: %y, %h, %c = LSTM(%x, %w, %r, %b, %lengths, %h0, %c0, %p)");
 }
 OpDef define_GRU() {
-  return recurrent<CellKind::Gru>({{"linear_before_reset", AttrKind::Int}},
+  return recurrent<CellKind::Gru>({{"linear_before_reset", AttrKind::Int, 0}},
                                   "gated recurrent unit, gates z r h: %y, %h = GRU(%x, %w, %r, %b, %lengths, %h0)");
 }
 OpDef define_RNN() {

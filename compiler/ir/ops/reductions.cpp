@@ -28,7 +28,7 @@ runtime::Ints all_axes(size_t rank) {
 
 /// Other numbers than 0 and 1 mean nothing, and implementations differ in what they take them for.
 bool read_keepdims(InferContext& ctx, bool* keepdims) {
-  const int64_t value = ctx.attrs().get_int("keepdims", 1);
+  const int64_t value = ctx.attrs().int_of("keepdims");
   *keepdims = value == 1;
   return value == 0 || value == 1 || ctx.attr_error("keepdims", fmt::format("`keepdims` is 0 or 1, found {}", value));
 }
@@ -45,7 +45,7 @@ template <TypeClass type_class>
 bool infer_reduce(InferContext& ctx) {
   if (!require_type(ctx, 0, type_class)) return false;
   size_t rank = ctx.input(0).shape.size();
-  runtime::Ints axes = ctx.attrs().get_ints("axes");
+  runtime::Ints axes = ctx.attrs().ints_of("axes");
   if (axes.empty()) axes = all_axes(rank);
   return normalize_axes(ctx, 0, "axes", rank, &axes) && set_reduced(ctx, axes);
 }
@@ -56,7 +56,7 @@ bool infer_reduce_sum(InferContext& ctx) {
   size_t rank = ctx.input(0).shape.size();
   runtime::Ints axes;
   if (ctx.has_input(1) && !read_constant_ints(ctx, 1, &axes)) return false;
-  if (axes.empty() && ctx.attrs().get_int("noop_with_empty_axes", 0) == 0) axes = all_axes(rank);
+  if (axes.empty() && ctx.attrs().int_of("noop_with_empty_axes") == 0) axes = all_axes(rank);
   return normalize_axes(ctx, ctx.has_input(1) ? 1 : 0, "", rank, &axes) && set_reduced(ctx, axes);
 }
 
@@ -64,7 +64,7 @@ bool infer_arg(InferContext& ctx) {
   size_t axis;
   if (!require_type(ctx, 0, TypeClass::Number)) return false;
   const Shape& shape = ctx.input(0).shape;
-  if (!read_axis(ctx, "axis", 0, shape.size(), &axis)) return false;
+  if (!read_axis(ctx, "axis", shape.size(), &axis)) return false;
   if (shape[axis] == 0) return ctx.shape_error(0, fmt::format("axis {} is empty", axis));
   bool keepdims;
   if (!read_keepdims(ctx, &keepdims)) return false;
@@ -77,25 +77,29 @@ Work reduce_work(const WorkArgs& args) {
 }
 
 OpDef reduce(std::string_view doc) {
-  return {.attrs = {{"axes", AttrKind::Ints}, {"keepdims", AttrKind::Int}},
+  return {.attrs = {{"axes", AttrKind::Ints, Absent}, {"keepdims", AttrKind::Int, 1}},
           .kind = FusionKind::Reduce,
+          .rows = {RowRule::Reduced, "sums over it"},
           .infer = infer_reduce<TypeClass::Number>,
           .work = reduce_work,
           .doc = doc};
 }
 
-OpDef extreme(std::string_view doc) {
+OpDef extreme(std::string_view along, std::string_view doc) {
   OpDef op = reduce(doc);
+  op.rows.otherwise = along;
   op.infer = infer_reduce<TypeClass::NumberOrBool>;
   return op;
 }
 
 OpDef arg(std::string_view doc) {
-  return {.attrs = {{"axis", AttrKind::Int}, {"keepdims", AttrKind::Int}, {"select_last_index", AttrKind::Int}},
-          .kind = FusionKind::Reduce,
-          .infer = infer_arg,
-          .work = reduce_work,
-          .doc = doc};
+  return {
+      .attrs = {{"axis", AttrKind::Int, 0}, {"keepdims", AttrKind::Int, 1}, {"select_last_index", AttrKind::Int, 0}},
+      .kind = FusionKind::Reduce,
+      .rows = {RowRule::FoundAlongAxis, "searches along it"},
+      .infer = infer_arg,
+      .work = reduce_work,
+      .doc = doc};
 }
 
 }  // namespace
@@ -104,13 +108,17 @@ OpDef define_ReduceMean() {
   return reduce("mean over axes: %y = ReduceMean(%x) {axes = [2, 3], keepdims = 0}");
 }
 OpDef define_ReduceMax() {
-  return extreme("maximum over axes, of bools whether one is true: %y = ReduceMax(%x) {axes = [1]}");
+  return extreme("takes the maximum over it",
+                 "maximum over axes, of bools whether one is true: %y = ReduceMax(%x) {axes = [1]}");
 }
 OpDef define_ReduceMin() {
-  return extreme("minimum over axes, of bools whether all are true: %y = ReduceMin(%x) {axes = [1]}");
+  return extreme("takes the minimum over it",
+                 "minimum over axes, of bools whether all are true: %y = ReduceMin(%x) {axes = [1]}");
 }
 OpDef define_ReduceProd() {
-  return reduce("product over axes: %y = ReduceProd(%x) {axes = [1]}");
+  OpDef op = reduce("product over axes: %y = ReduceProd(%x) {axes = [1]}");
+  op.rows.otherwise = "multiplies over it";
+  return op;
 }
 OpDef define_ReduceL1() {
   return reduce("sum of |x| over axes: %y = ReduceL1(%x) {axes = [1]}");
@@ -134,7 +142,7 @@ OpDef define_ReduceLogSumExp() {
 OpDef define_ReduceSum() {
   OpDef op = reduce("sum over axes, which are an operand: %y = ReduceSum(%x, %axes) {keepdims = 0}");
   op.max_inputs = 2;
-  op.attrs = {{"keepdims", AttrKind::Int}, {"noop_with_empty_axes", AttrKind::Int}};
+  op.attrs = {{"keepdims", AttrKind::Int, 1}, {"noop_with_empty_axes", AttrKind::Int, 0}};
   op.infer = infer_reduce_sum;
   return op;
 }

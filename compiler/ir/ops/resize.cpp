@@ -18,7 +18,7 @@ namespace collage::ir::ops {
 namespace {
 
 bool check_modes(InferContext& ctx) {
-  if (ctx.attrs().get_int("antialias", 0) != 0 && ctx.attrs().get_string("mode", "nearest") == "nearest") {
+  if (ctx.attrs().int_of("antialias") != 0 && ctx.attrs().string_of("mode") == "nearest") {
     return ctx.attr_error("antialias", "`antialias` filters linear and cubic interpolation, but `mode` is nearest");
   }
   return require_one_of(ctx, "mode", {"nearest", "linear", "cubic"}) &&
@@ -29,7 +29,7 @@ bool check_modes(InferContext& ctx) {
 }
 
 bool crops(InferContext& ctx) {
-  return ctx.attrs().get_string("coordinate_transformation_mode", "") == "tf_crop_and_resize";
+  return ctx.attrs().string_of("coordinate_transformation_mode") == "tf_crop_and_resize";
 }
 
 /// A region of interest, starts then ends, is what tf_crop_and_resize reads.
@@ -116,9 +116,9 @@ bool infer_resize(InferContext& ctx) {
 /// One dimension after the other: each element of an interpolated dimension blends 2 values, 4 if cubic, more if
 /// antialiased.
 Work resize_work(const WorkArgs& args) {
-  std::string mode = args.attrs.get_string("mode", "nearest");
+  std::string mode = args.attrs.string_of("mode");
   if (mode == "nearest") return {};
-  bool is_antialiased = args.attrs.get_int("antialias", 0) != 0;
+  bool is_antialiased = args.attrs.int_of("antialias") != 0;
   const Shape& from = args.inputs[0].shape;
   const Shape& to = args.outputs[0].shape;
   double elements = static_cast<double>(runtime::element_count(from));
@@ -137,14 +137,15 @@ Work resize_work(const WorkArgs& args) {
 OpDef define_Resize() {
   return {.min_inputs = 1,
           .max_inputs = 4,
-          .attrs = {{"antialias", AttrKind::Int},
-                    {"coordinate_transformation_mode", AttrKind::String},
-                    {"cubic_coeff_a", AttrKind::Float},
-                    {"exclude_outside", AttrKind::Int},
-                    {"extrapolation_value", AttrKind::Float},
-                    {"mode", AttrKind::String},
-                    {"nearest_mode", AttrKind::String}},
+          .attrs = {{"antialias", AttrKind::Int, 0},
+                    {"coordinate_transformation_mode", AttrKind::String, "half_pixel"},
+                    {"cubic_coeff_a", AttrKind::Float, -0.75},
+                    {"exclude_outside", AttrKind::Int, 0},
+                    {"extrapolation_value", AttrKind::Float, 0.0},
+                    {"mode", AttrKind::String, "nearest"},
+                    {"nearest_mode", AttrKind::String, "round_prefer_floor"}},
           .kind = FusionKind::Injective,
+          .rows = {RowRule::Resized, "interpolates along it", 0b1000},
           .infer = infer_resize,
           .work = resize_work,
           .doc = "interpolation by scales or to sizes: %y = Resize(%x, _, %scales) {mode = \"linear\"}"};

@@ -40,7 +40,7 @@ bool infer_grid_sample(InferContext& ctx) {
 }
 
 Work grid_sample_work(const WorkArgs& args) {
-  std::string mode = args.attrs.get_string("mode", "bilinear");
+  std::string mode = args.attrs.string_of("mode");
   if (mode == "nearest") return {0, result_count(args)};
   const double taps = mode == "bilinear" || mode == "linear" ? 2 : 4;
   const auto dimensions = static_cast<double>(args.inputs[0].shape.size() - 2);
@@ -71,7 +71,9 @@ bool infer_affine_grid(InferContext& ctx) {
 OpDef define_GridSample() {
   return {.min_inputs = 2,
           .max_inputs = 2,
-          .attrs = {{"align_corners", AttrKind::Int}, {"mode", AttrKind::String}, {"padding_mode", AttrKind::String}},
+          .attrs = {{"align_corners", AttrKind::Int, 0},
+                    {"mode", AttrKind::String, "bilinear"},
+                    {"padding_mode", AttrKind::String, "zeros"}},
           .kind = FusionKind::Opaque,
           .infer = infer_grid_sample,
           .work = grid_sample_work,
@@ -82,7 +84,7 @@ OpDef define_AffineGrid() {
   return {
       .min_inputs = 2,
       .max_inputs = 2,
-      .attrs = {{"align_corners", AttrKind::Int}},
+      .attrs = {{"align_corners", AttrKind::Int, 0}},
       .kind = FusionKind::Opaque,
       .infer = infer_affine_grid,
       .work = elementwise_work<8>,

@@ -25,7 +25,7 @@ bool infer_top_k(InferContext& ctx) {
   TensorType type = ctx.input(0);
   size_t axis;
   runtime::Ints k;
-  if (!require_type(ctx, 0, TypeClass::Number) || !read_axis(ctx, "axis", -1, type.shape.size(), &axis) ||
+  if (!require_type(ctx, 0, TypeClass::Number) || !read_axis(ctx, "axis", type.shape.size(), &axis) ||
       !require_int_scalar(ctx, 1) || !read_constant_ints(ctx, 1, &k)) {
     return false;
   }
@@ -56,7 +56,7 @@ bool infer_reverse_sequence(InferContext& ctx) {
   if (!require_rank(ctx, 0, 2, 64)) return false;
   const Shape& shape = ctx.input(0).shape;
   size_t batch, time;
-  if (!read_axis(ctx, "batch_axis", 1, shape.size(), &batch) || !read_axis(ctx, "time_axis", 0, shape.size(), &time)) {
+  if (!read_axis(ctx, "batch_axis", shape.size(), &batch) || !read_axis(ctx, "time_axis", shape.size(), &time)) {
     return false;
   }
   if (batch > 1 || time > 1 || batch == time) {
@@ -78,7 +78,7 @@ bool infer_eye_like(InferContext& ctx) {
   if (!require_rank(ctx, 0, 2, 2)) return false;
   TensorType type = ctx.input(0);
   if (ctx.attrs().has("dtype")) {
-    std::optional<DType> dtype = dtype_of_onnx(ctx.attrs().get_int("dtype", 0));
+    std::optional<DType> dtype = dtype_of_onnx(ctx.attrs().int_of("dtype"));
     if (!dtype) return ctx.attr_error("dtype", "`dtype` is not a supported element type");
     type.dtype = *dtype;
   }
@@ -102,11 +102,12 @@ Work top_k_work(const WorkArgs& args) {
   return {0, 8 * static_cast<double>(runtime::element_count(args.inputs[0].shape))};
 }
 
-OpDef cumulation(std::string_view doc) {
+OpDef cumulation(std::string_view along, std::string_view doc) {
   return {.min_inputs = 2,
           .max_inputs = 2,
-          .attrs = {{"exclusive", AttrKind::Int}, {"reverse", AttrKind::Int}},
+          .attrs = {{"exclusive", AttrKind::Int, 0}, {"reverse", AttrKind::Int, 0}},
           .kind = FusionKind::Opaque,
+          .rows = {RowRule::Accumulated, along},
           .infer = infer_cumulation,
           .work = elementwise_work<1>,
           .doc = doc};
@@ -124,25 +125,28 @@ OpDef define_TopK() {
   return {.min_inputs = 2,
           .max_inputs = 2,
           .max_outputs = 2,
-          .attrs = {{"axis", AttrKind::Int}, {"largest", AttrKind::Int}, {"sorted", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int, -1}, {"largest", AttrKind::Int, 1}, {"sorted", AttrKind::Int, 1}},
           .kind = FusionKind::Opaque,
+          .rows = {RowRule::AlongLastAxis, "sorts along it"},
           .infer = infer_top_k,
           .work = top_k_work,
           .doc = "the k greatest elements along an axis and their indices: %v, %i = TopK(%x, %k) {axis = 1}"};
 }
 
 OpDef define_CumSum() {
-  return cumulation("running sums along an axis, which is an operand: %y = CumSum(%x, %axis) {reverse = 1}");
+  return cumulation("sums along it",
+                    "running sums along an axis, which is an operand: %y = CumSum(%x, %axis) {reverse = 1}");
 }
 OpDef define_CumProd() {
-  return cumulation("running products along an axis, which is an operand: %y = CumProd(%x, %axis) {exclusive = 1}");
+  return cumulation("multiplies along it",
+                    "running products along an axis, which is an operand: %y = CumProd(%x, %axis) {exclusive = 1}");
 }
 
 OpDef define_ReverseSequence() {
   return {
       .min_inputs = 2,
       .max_inputs = 2,
-      .attrs = {{"batch_axis", AttrKind::Int}, {"time_axis", AttrKind::Int}},
+      .attrs = {{"batch_axis", AttrKind::Int, 1}, {"time_axis", AttrKind::Int, 0}},
       .kind = FusionKind::Injective,
       .infer = infer_reverse_sequence,
       .work = no_work,
@@ -152,15 +156,17 @@ OpDef define_ReverseSequence() {
 OpDef define_Trilu() {
   return {.min_inputs = 1,
           .max_inputs = 2,
-          .attrs = {{"upper", AttrKind::Int}},
+          .attrs = {{"upper", AttrKind::Int, 1}},
           .kind = FusionKind::Elementwise,
+          .cut = CutFamily::Matrix,
+          .rows = {RowRule::Triangular, "cuts a triangle of it"},
           .infer = infer_trilu,
           .work = no_work,
           .doc = "a triangle from diagonal k on, 0 elsewhere: %y = Trilu(%x, %k) {upper = 0}"};
 }
 
 OpDef define_EyeLike() {
-  return {.attrs = {{"dtype", AttrKind::Int}, {"k", AttrKind::Int}},
+  return {.attrs = {{"dtype", AttrKind::Int, Absent}, {"k", AttrKind::Int, 0}},
           .kind = FusionKind::Elementwise,
           .infer = infer_eye_like,
           .work = no_work,

@@ -51,7 +51,7 @@ bool infer_gather(InferContext& ctx) {
     return ctx.type_error(1, fmt::format("indices have dtype {}, need i64 or i32", name_of(indices.dtype)));
   }
   size_t axis;
-  if (!read_axis(ctx, "axis", 0, data.shape.size(), &axis)) return false;
+  if (!read_axis(ctx, "axis", data.shape.size(), &axis)) return false;
   if (!require_constant_indices(ctx, 1, data.shape[axis])) return false;
   auto middle = data.shape.begin() + static_cast<std::ptrdiff_t>(axis);
   Shape shape(data.shape.begin(), middle);
@@ -65,7 +65,7 @@ bool infer_pad(InferContext& ctx) {
   TensorType type = ctx.input(0);
   size_t rank = type.shape.size();
   if (!require_one_of(ctx, "mode", {"constant", "reflect", "edge", "wrap"})) return false;
-  std::string mode = ctx.attrs().get_string("mode", "constant");
+  std::string mode = ctx.attrs().string_of("mode");
   if (ctx.has_input(2)) {
     if (ctx.input(2).dtype != type.dtype) {
       return ctx.type_error(
@@ -108,6 +108,8 @@ OpDef define_Slice() {
   return {.min_inputs = 3,
           .max_inputs = 5,
           .kind = FusionKind::Injective,
+          .cut = CutFamily::Slice,
+          .rows = {RowRule::Sliced, "cuts it", 0b11110},
           .infer = infer_slice,
           .work = no_work,
           .doc = "elements start, start + step, … before end, per axis: %y = Slice(%x, %starts, %ends, %axes, %steps)"};
@@ -116,8 +118,10 @@ OpDef define_Slice() {
 OpDef define_Gather() {
   return {.min_inputs = 2,
           .max_inputs = 2,
-          .attrs = {{"axis", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int, 0}},
           .kind = FusionKind::Injective,
+          .cut = CutFamily::Gather,
+          .rows = {RowRule::Gathered, "picks along it, or takes indices from padding"},
           .infer = infer_gather,
           .work = no_work,
           .doc = "entries of an axis by index, negative from the end: %y = Gather(%x, %indices) {axis = 0}"};
@@ -126,8 +130,9 @@ OpDef define_Gather() {
 OpDef define_Pad() {
   return {.min_inputs = 2,
           .max_inputs = 3,
-          .attrs = {{"mode", AttrKind::String}},
+          .attrs = {{"mode", AttrKind::String, "constant"}},
           .kind = FusionKind::Injective,
+          .rows = {RowRule::Padded, "pads it"},
           .infer = infer_pad,
           .work = no_work,
           .doc = "a border around it, negative pads crop: %y = Pad(%x, %pads, %fill) {mode = \"constant\"}"};

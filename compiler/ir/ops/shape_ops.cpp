@@ -16,7 +16,7 @@ bool infer_reshape(InferContext& ctx) {
   Ints wanted;
   if (!read_constant_ints(ctx, 1, &wanted)) return false;
   const TensorType& x = ctx.input(0);
-  bool allow_zero = ctx.attrs().get_int("allowzero", 0) != 0;
+  bool allow_zero = ctx.attrs().int_of("allowzero") != 0;
   Shape shape;
   int64_t known = 1;
   int free = -1;
@@ -55,7 +55,7 @@ bool infer_reshape(InferContext& ctx) {
 bool infer_flatten(InferContext& ctx) {
   size_t axis;
   const TensorType& x = ctx.input(0);
-  if (!read_axis(ctx, "axis", 1, x.shape.size(), &axis, true)) return false;
+  if (!read_axis(ctx, "axis", x.shape.size(), &axis, true)) return false;
   auto middle = x.shape.begin() + static_cast<std::ptrdiff_t>(axis);
   ctx.set_output(
       0,
@@ -122,16 +122,20 @@ bool infer_expand(InferContext& ctx) {
 OpDef define_Reshape() {
   return {.min_inputs = 2,
           .max_inputs = 2,
-          .attrs = {{"allowzero", AttrKind::Int}},
+          .attrs = {{"allowzero", AttrKind::Int, 0}},
           .kind = FusionKind::Injective,
+          .cut = CutFamily::Reshape,
+          .rows = {RowRule::Reshaped, "merges it with a dimension before it", 0b10},
           .infer = infer_reshape,
           .work = no_work,
           .doc = "the same elements in another shape, -1 is what remains, 0 the input's: %y = Reshape(%x, %shape)"};
 }
 
 OpDef define_Flatten() {
-  return {.attrs = {{"axis", AttrKind::Int}},
+  return {.attrs = {{"axis", AttrKind::Int, 1}},
           .kind = FusionKind::Injective,
+          .cut = CutFamily::Reshape,
+          .rows = {RowRule::Reshaped, "merges it with a dimension before it"},
           .infer = infer_flatten,
           .work = no_work,
           .doc = "a matrix: dimensions before and from `axis` on: %y = Flatten(%x) {axis = 1}"};
@@ -141,6 +145,8 @@ OpDef define_Squeeze() {
   return {.min_inputs = 1,
           .max_inputs = 2,
           .kind = FusionKind::Injective,
+          .cut = CutFamily::Reshape,
+          .rows = {RowRule::Reshaped, "removes it"},
           .infer = infer_squeeze,
           .work = no_work,
           .doc = "without the dimensions of extent 1, or without those named: %y = Squeeze(%x, %axes)"};
@@ -150,6 +156,8 @@ OpDef define_Unsqueeze() {
   return {.min_inputs = 2,
           .max_inputs = 2,
           .kind = FusionKind::Broadcast,
+          .cut = CutFamily::Reshape,
+          .rows = {RowRule::Reshaped, "merges it"},
           .infer = infer_unsqueeze,
           .work = no_work,
           .doc = "with dimensions of extent 1 at these places of the result: %y = Unsqueeze(%x, %axes)"};
@@ -159,6 +167,8 @@ OpDef define_Expand() {
   return {.min_inputs = 2,
           .max_inputs = 2,
           .kind = FusionKind::Broadcast,
+          .cut = CutFamily::Expand,
+          .rows = {RowRule::Expanded, "repeats it, or has it twice", 0b10},
           .infer = infer_expand,
           .work = no_work,
           .doc = "broadcast together with a shape: %y = Expand(%x, %shape)"};

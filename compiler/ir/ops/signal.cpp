@@ -30,7 +30,7 @@ bool read_count(InferContext& ctx, size_t i, int64_t least, int64_t* count) {
 }
 
 bool read_output_dtype(InferContext& ctx, DType* dtype) {
-  std::optional<DType> given = dtype_of_onnx(ctx.attrs().get_int("output_datatype", 1));
+  std::optional<DType> given = dtype_of_onnx(ctx.attrs().int_of("output_datatype"));
   if (!given || !is_in(*given, TypeClass::Number)) {
     return ctx.attr_error("output_datatype", "`output_datatype` is not a supported number type");
   }
@@ -51,10 +51,10 @@ bool infer_dft(InferContext& ctx) {
   if (!require_numbers(ctx, 2)) return false;
   TensorType type = ctx.input(0);
   size_t axis;
-  if (!read_axis(ctx, "axis", 1, type.shape.size(), &axis)) return false;
+  if (!read_axis(ctx, "axis", type.shape.size(), &axis)) return false;
   if (axis + 1 == type.shape.size()) return ctx.attr_error("axis", "`axis` is that of the real and imaginary parts");
-  const bool inverse = ctx.attrs().get_int("inverse", 0) != 0;
-  const bool onesided = ctx.attrs().get_int("onesided", 0) != 0;
+  const bool inverse = ctx.attrs().int_of("inverse") != 0;
+  const bool onesided = ctx.attrs().int_of("onesided") != 0;
   if (onesided && !inverse && type.shape.back() != 1) {
     return ctx.attr_error("onesided", "only the spectrum of a real signal is symmetric, but the signal is complex");
   }
@@ -83,7 +83,7 @@ bool infer_stft(InferContext& ctx) {
   if (length < 1 || length > x.shape[1]) {
     return ctx.shape_error(0, fmt::format("{} samples hold no frame of {}", x.shape[1], length));
   }
-  const bool onesided = ctx.attrs().get_int("onesided", 1) != 0;
+  const bool onesided = ctx.attrs().int_of("onesided") != 0;
   if (onesided && x.shape[2] != 1) {
     return ctx.attr_error("onesided", "only the spectrum of a real signal is symmetric, but the signal is complex");
   }
@@ -100,7 +100,7 @@ double transform_flops(double length, double lines) {
 Work dft_work(const WorkArgs& args) {
   const Shape& x = args.inputs[0].shape;
   const Shape& y = args.outputs[0].shape;
-  int64_t axis = args.attrs.get_int("axis", 1);
+  int64_t axis = args.attrs.int_of("axis");
   const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
   const auto length = static_cast<double>(std::max(x[at], y[at]));
   const auto numbers = static_cast<double>(runtime::element_count(y) / std::max<int64_t>(1, y.back() * y[at]));
@@ -109,7 +109,7 @@ Work dft_work(const WorkArgs& args) {
 
 Work stft_work(const WorkArgs& args) {
   const Shape& y = args.outputs[0].shape;
-  const bool onesided = args.attrs.get_int("onesided", 1) != 0;
+  const bool onesided = args.attrs.int_of("onesided") != 0;
   const double length = static_cast<double>(y[2]) * (onesided ? 2 : 1);
   return {0, transform_flops(length, static_cast<double>(y[0] * y[1]))};
 }
@@ -139,7 +139,7 @@ bool infer_mel_weight_matrix(InferContext& ctx) {
 }
 
 OpDef window(std::string_view doc) {
-  return {.attrs = {{"output_datatype", AttrKind::Int}, {"periodic", AttrKind::Int}},
+  return {.attrs = {{"output_datatype", AttrKind::Int, 1}, {"periodic", AttrKind::Int, 1}},
           .kind = FusionKind::Opaque,
           .infer = infer_window,
           .work = elementwise_work<8>,
@@ -151,7 +151,7 @@ OpDef window(std::string_view doc) {
 OpDef define_DFT() {
   return {.min_inputs = 1,
           .max_inputs = 2,
-          .attrs = {{"axis", AttrKind::Int}, {"inverse", AttrKind::Int}, {"onesided", AttrKind::Int}},
+          .attrs = {{"axis", AttrKind::Int, 1}, {"inverse", AttrKind::Int, 0}, {"onesided", AttrKind::Int, 0}},
           .kind = FusionKind::Opaque,
           .infer = infer_dft,
           .work = dft_work,
@@ -161,7 +161,7 @@ OpDef define_DFT() {
 OpDef define_STFT() {
   return {.min_inputs = 2,
           .max_inputs = 4,
-          .attrs = {{"onesided", AttrKind::Int}},
+          .attrs = {{"onesided", AttrKind::Int, 1}},
           .kind = FusionKind::Opaque,
           .infer = infer_stft,
           .work = stft_work,
@@ -181,7 +181,7 @@ OpDef define_BlackmanWindow() {
 OpDef define_MelWeightMatrix() {
   return {.min_inputs = 5,
           .max_inputs = 5,
-          .attrs = {{"output_datatype", AttrKind::Int}},
+          .attrs = {{"output_datatype", AttrKind::Int, 1}},
           .kind = FusionKind::Opaque,
           .infer = infer_mel_weight_matrix,
           .work = elementwise_work<2>,

@@ -8,13 +8,15 @@ namespace {
 
 bool infer_softmax(InferContext& ctx) {
   size_t axis;
-  return require_type(ctx, 0, TypeClass::Float) && read_axis(ctx, "axis", -1, ctx.input(0).shape.size(), &axis) &&
+  return require_type(ctx, 0, TypeClass::Float) && read_axis(ctx, "axis", ctx.input(0).shape.size(), &axis) &&
          same_as_input(ctx);
 }
 
 OpDef softmax(std::string_view doc) {
-  return {.attrs = {{"axis", AttrKind::Int}},
+  return {.attrs = {{"axis", AttrKind::Int, -1}},
           .kind = FusionKind::Opaque,
+          .cut = CutFamily::Along,
+          .rows = {RowRule::AlongLastAxis, "normalises over it"},
           .infer = infer_softmax,
           .work = elementwise_work<5>,
           .doc = doc};
@@ -27,6 +29,7 @@ OpDef define_Softmax() {
 }
 OpDef define_Hardmax() {
   OpDef op = softmax("1 at the first greatest element along one axis, else 0: %y = Hardmax(%x) {axis = -1}");
+  op.rows.otherwise = "searches along it";
   op.work = elementwise_work<1>;
   return op;
 }

@@ -17,7 +17,7 @@ constexpr int64_t kMostLength = 1 << 10;
 
 /// Requires that the pool's sections begin in order and hold whole n-grams, each of which has a column.
 bool check_pool(InferContext& ctx, const Ints& columns) {
-  const Ints pool = ctx.attrs().get_ints("pool_int64s"), starts = ctx.attrs().get_ints("ngram_counts");
+  const Ints pool = ctx.attrs().ints_of("pool_int64s"), starts = ctx.attrs().ints_of("ngram_counts");
   if (pool.empty()) return ctx.attr_error("pool_int64s", "`pool_int64s` is empty; strings are not supported");
   size_t ngrams = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
@@ -41,19 +41,19 @@ bool infer_tfidf(InferContext& ctx) {
   }
   for (const char* attr : {"min_gram_length", "max_gram_length", "max_skip_count"}) {
     int64_t least = std::string_view(attr) == "max_skip_count" ? 0 : 1;
-    int64_t value = ctx.attrs().get_int(attr, least);
+    int64_t value = ctx.attrs().written().get_int(attr, least);
     if (value < least || value > kMostLength) {
       return ctx.attr_error(attr,
                             fmt::format("`{}` must be between {} and {}, found {}", attr, least, kMostLength, value));
     }
   }
-  const Ints columns = ctx.attrs().get_ints("ngram_indexes");
+  const Ints columns = ctx.attrs().ints_of("ngram_indexes");
   if (!check_pool(ctx, columns)) return false;
   const auto [least, most] = std::minmax_element(columns.begin(), columns.end());
   if (columns.empty() || *least < 0 || *most >= kMostColumns) {
     return ctx.attr_error("ngram_indexes", "`ngram_indexes` has a column that is out of range");
   }
-  const size_t weights = ctx.attrs().get_floats("weights").size();
+  const size_t weights = ctx.attrs().written().get_floats("weights").size();
   if (weights != 0 && weights != static_cast<size_t>(*most) + 1) {
     return ctx.attr_error("weights", fmt::format("{} weights for {} columns", weights, *most + 1));
   }
@@ -65,8 +65,8 @@ bool infer_tfidf(InferContext& ctx) {
 
 /// A look-up for each element, distance and length.
 Work tfidf_work(const WorkArgs& args) {
-  const auto lengths = static_cast<double>(args.attrs.get_int("max_gram_length", 1));
-  const auto distances = static_cast<double>(args.attrs.get_int("max_skip_count", 0) + 1);
+  const auto lengths = static_cast<double>(args.attrs.int_of("max_gram_length"));
+  const auto distances = static_cast<double>(args.attrs.int_of("max_skip_count") + 1);
   return {0, 20 * lengths * distances * static_cast<double>(runtime::element_count(args.inputs[0].shape))};
 }
 
@@ -74,14 +74,14 @@ Work tfidf_work(const WorkArgs& args) {
 
 OpDef define_TfIdfVectorizer() {
   return {
-      .attrs = {{"max_gram_length", AttrKind::Int, true},
-                {"max_skip_count", AttrKind::Int, true},
-                {"min_gram_length", AttrKind::Int, true},
-                {"mode", AttrKind::String, true},
-                {"ngram_counts", AttrKind::Ints, true},
-                {"ngram_indexes", AttrKind::Ints, true},
-                {"pool_int64s", AttrKind::Ints},
-                {"weights", AttrKind::Floats}},
+      .attrs = {{"max_gram_length", AttrKind::Int, Required},
+                {"max_skip_count", AttrKind::Int, Required},
+                {"min_gram_length", AttrKind::Int, Required},
+                {"mode", AttrKind::String, Required},
+                {"ngram_counts", AttrKind::Ints, Required},
+                {"ngram_indexes", AttrKind::Ints, Required},
+                {"pool_int64s", AttrKind::Ints, Absent},
+                {"weights", AttrKind::Floats, Absent}},
       .kind = FusionKind::Opaque,
       .infer = infer_tfidf,
       .work = tfidf_work,

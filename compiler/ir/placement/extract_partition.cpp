@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "compiler/ir/graph/copy_node.h"
 #include "compiler/ir/ops/op_def.h"
 
 namespace collage::ir {
@@ -53,22 +54,13 @@ class Extractor {
   }
 
   void add_node(NodeId id) {
-    const Node& node = from_.node(id);
-    std::vector<ValueId> inputs;
-    for (ValueId input : node.inputs) {
-      if (input.is_valid() && map_.count(input) == 0) add_constant(input);
-      inputs.push_back(input.is_valid() ? map_.at(input) : ValueId());
-    }
-    std::vector<std::string> names;
-    std::vector<TensorType> types;
-    for (ValueId output : node.outputs) {
-      names.push_back(output.is_valid() ? name_of(output) : "");
-      types.push_back(output.is_valid() ? from_.value(output).type : TensorType{});
-    }
-    NodeId made = to_.graph.add_node(*node.op, std::move(inputs), node.attrs, std::move(names), std::move(types));
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].is_valid()) map_[node.outputs[i]] = to_.graph.node(made).outputs[i];
-    }
+    const auto operand = [&](ValueId value) {
+      if (map_.count(value) == 0) add_constant(value);
+      return map_.at(value);
+    };
+    copy_node(
+        from_, id, to_.graph, operand, [&](ValueId result) { return name_of(result); },
+        [&](ValueId old, ValueId copy) { map_[old] = copy; });
   }
 
   void add_constant(ValueId id) {

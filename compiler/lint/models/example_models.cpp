@@ -260,7 +260,7 @@ class ModelMaker {
     runtime::AttrMap attrs;
     size_t spatial = rank > 2 ? rank - 2 : 1;
     for (const ir::AttrDef& def : node.op->attrs) {
-      if (!def.required) continue;
+      if (!def.is_required()) continue;
       std::string name(def.name);
       switch (def.kind) {
         case ir::AttrKind::Int: attrs.set(name, int64_t{1}); break;

@@ -200,7 +200,7 @@ std::string ModelFile::word_text(const ModelWord& word) const {
     case Role::Attribute:
       if (attr == nullptr) return "";
       return fmt::format("`{}`: attribute of `{}`, {}{}", attr->name, op->name, attribute_kind(attr->kind),
-                         attr->required ? ", required" : "");
+                         attr->is_required() ? ", required" : "");
     case Role::Keyword: return keyword == nullptr ? "" : std::string(keyword->text);
     case Role::DType: return fmt::format("`{}`: element type", word.text);
     case Role::Dimension: return fmt::format("`{}`: an open dimension; `--shape {}=N` fixes it", word.text, word.text);

@@ -134,7 +134,7 @@ class Resolver {
       if (attr == nullptr) continue;
       return make(Symbol::Kind::Attribute, std::nullopt,
                   fmt::format("`{}`: attribute of `{}`, {}{}", attr->name, op->name, attribute_kind(attr->kind),
-                              attr->required ? ", required" : ""));
+                              attr->is_required() ? ", required" : ""));
     }
     return std::nullopt;
   }

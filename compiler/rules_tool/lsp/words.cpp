@@ -64,7 +64,7 @@ std::string operator_text(const ir::OpDef& op) {
                                  range(op.min_outputs, op.max_outputs, "result"), ir::name_of(op.kind),
                                  op.commutative ? ", commutative" : "");
   for (const ir::AttrDef& attr : op.attrs) {
-    text += fmt::format("\n- `{}`: {}{}", attr.name, attribute_kind(attr.kind), attr.required ? ", required" : "");
+    text += fmt::format("\n- `{}`: {}{}", attr.name, attribute_kind(attr.kind), attr.is_required() ? ", required" : "");
   }
   if (!op.doc.empty()) text += fmt::format("\n\n{}", op.doc);
   return text;

@@ -186,7 +186,7 @@ class TemplateBuilder {
     for (const ir::AttrDef& def : step->op->attrs) {
       bool is_given = std::any_of(ast.attributes.begin(), ast.attributes.end(),
                                   [&](const auto& given) { return given.first.text == def.name; });
-      if (!def.required || is_given) continue;
+      if (!def.is_required() || is_given) continue;
       ok = diags_.error(scope_.code, ast.span, "`{}` needs its attribute `{}`", step->op->name, def.name);
     }
     return ok;

@@ -172,6 +172,28 @@ TEST(Match, AttributesThatAreNotWrittenHaveOnnxDefaults) {
   EXPECT_EQ(setup.matched(), (Sets{"y"}));
 }
 
+TEST(Match, DefaultsAreThoseOfTheOperator) {
+  const auto matches = [](const char* head, const char* body, const std::string& rule) {
+    Case setup;
+    setup.model(head, body).rule("match " + rule + " lower \"l\"");
+    return setup.matched() == Sets{"y"};
+  };
+  const char* quantized = "(%x: f32[2, 3], %s: f32[3]) -> (%y: u8[2, 3])";
+  EXPECT_TRUE(matches(quantized, "%y = QuantizeLinear(%x, %s)",
+                      "q = QuantizeLinear(v, s) where q.axis == 1 and q.block_size == 0 and q.saturate == 1"));
+  EXPECT_TRUE(matches("(%x: u8[2, 3], %s: f32[3]) -> (%y: f32[2, 3])", "%y = DequantizeLinear(%x, %s)",
+                      "q = DequantizeLinear(v, s) where q.axis == 1 and q.block_size == 0"));
+  EXPECT_TRUE(matches("(%x: f32[3, 4], %c: i64[3]) -> (%y: f32[])", "%y = SoftmaxCrossEntropyLoss(%x, %c)",
+                      "l = SoftmaxCrossEntropyLoss(v, c) where l.reduction == \"mean\""));
+  EXPECT_TRUE(matches("(%x: f32[3, 4], %n: i64[4]) -> (%y: f32[3, 4])", "%y = ReverseSequence(%x, %n)",
+                      "r = ReverseSequence(v, n) where r.batch_axis == 1 and r.time_axis == 0"));
+  // Without an axis, entries of the tensor as a list are taken, not of axis 0.
+  const char* compressed = "(%x: f32[2, 3]) -> (%y: f32[1])";
+  const char* compress = "%c = const dense bool[2] [1, 0]\n%y = Compress(%x, %c)";
+  EXPECT_TRUE(matches(compressed, compress, "Compress(v, c: const)"));
+  EXPECT_FALSE(matches(compressed, compress, "p = Compress(v, c: const) where p.axis == 0"));
+}
+
 TEST(Match, DimensionThatDoesNotExistFailsTheClause) {
   Case setup;
   setup.model(kUnary, "%y = Relu(%x)").rule("match Relu(v) where dim(v, -2) > 0 else \"too flat\" lower \"l\"");

@@ -181,6 +181,20 @@ TEST_F(RemoveExpands, NotWhereTheShapeIsNeeded) {
   EXPECT_FALSE(apply(remove_expands));
 }
 
+TEST_F(RemoveExpands, OfEveryPointwiseOperator) {
+  const ValueId whole = input({2, 3}, DType::I32), row = input({3}, DType::I32);
+  output(node("BitwiseAnd", {whole, node("Expand", {row, ints({2, 3})})}));
+  output(node("PRelu", {input({2, 3}), node("Expand", {input({3}), ints({2, 3})})}));
+  EXPECT_TRUE(apply(remove_expands));
+  EXPECT_EQ(ops(), "BitwiseAnd PRelu");
+}
+
+TEST_F(RemoveExpands, NotOfAnOperandWhoseShapeIsThatOfTheResult) {
+  output(node("PRelu", {node("Expand", {input({3}), ints({2, 3})}), input({2, 3})}));
+  output(node("Clip", {node("Expand", {input({1}), ints({1, 1})}), number(0, {1, 1})}));
+  EXPECT_FALSE(apply(remove_expands));
+}
+
 TEST_F(RemoveExpands, ChoicesThatAreMade) {
   ir::Tensor yes(DType::Bool, {2, 3}), no(DType::Bool, {});
   std::fill_n(yes.data(), yes.bytes(), std::byte{1});
@@ -210,6 +224,13 @@ TEST_F(MergeReshapes, CancelAroundPointwiseOperators) {
   output(node("Exp", {reshape(scaled, {2, 3, 4})}));
   EXPECT_TRUE(apply(merge_reshapes));
   EXPECT_EQ(ops(), "Add Tanh Mul Exp");
+}
+
+TEST_F(MergeReshapes, CancelAroundOperatorsOnBits) {
+  const ValueId x = input({2, 3}, DType::I32);
+  output(node("Abs", {reshape(node("BitwiseNot", {reshape(x, {6})}), {2, 3})}));
+  EXPECT_TRUE(apply(merge_reshapes));
+  EXPECT_EQ(ops(), "BitwiseNot Abs");
 }
 
 TEST_F(MergeReshapes, NotPastWhatSeesTheShape) {
@@ -264,6 +285,13 @@ TEST_F(MoveTransposes, PastSeveralOperands) {
   output(node("Concat", {sum, more}, with({{"axis", int64_t{-1}}})));
   EXPECT_TRUE(apply(move_transposes));
   EXPECT_EQ(ops(), "Add Concat Transpose");
+}
+
+TEST_F(MoveTransposes, PastASlope) {
+  const ValueId x = input({2, 3}), slope = input({2, 3});
+  output(node("Exp", {transpose(node("PRelu", {transpose(x, {1, 0}), transpose(slope, {1, 0})}), {1, 0})}));
+  EXPECT_TRUE(apply(move_transposes));
+  EXPECT_EQ(ops(), "PRelu Exp");
 }
 
 TEST_F(MoveTransposes, PastReductions) {

@@ -107,6 +107,16 @@ class PassesTest : public ::testing::Test {
   int seed_ = 0;
 };
 
+TEST(Passes, FormsAreOfOperators) {
+  EXPECT_FALSE(all_forms().empty());
+  for (const Form& form : all_forms()) {
+    EXPECT_NE(find_pass(form.pass), nullptr) << form.pass;
+    EXPECT_TRUE(form.makes.empty() || ir::find_op(form.makes) != nullptr) << form.makes;
+    EXPECT_FALSE(form.takes.empty()) << form.pass;
+    for (std::string_view op : form.takes) EXPECT_NE(ir::find_op(op), nullptr) << op;
+  }
+}
+
 TEST_F(PassesTest, FoldsChainsOfConstants) {
   ValueId x = input("x", {2, 3});
   ValueId w = node("Neg", {weights("w", {3})}, "nw");
