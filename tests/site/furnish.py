@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small files under the names that README.md and other pages use for those of the reader: furnish.py NAME...
+"""Writes small files under the names that the pages of the manual use for files of the reader: furnish.py NAME...
 
     models     model.ir, model.onnx, resnet50.onnx, bert.onnx, net.onnx, branches.ir, checked/, b.plan, vendor/, cat.png, cat.jpg, ids.npy, mask.npy
     samples    pictures/, x.npy, y.npy: inputs of model.onnx, and the classes that it gives them

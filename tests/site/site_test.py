@@ -132,7 +132,7 @@ class Pages(unittest.TestCase):
 
     def test_places(self):
         self.assertEqual([self.build.place(path) for path in ("README.md", "docs/index.md", "rules/README.md", "grammar/rules.md")],
-                         ["manual.md", "index.md", "rules/index.md", "grammar/rules.md"])
+                         ["overview.md", "index.md", "rules/index.md", "grammar/rules.md"])
 
     def test_links(self):
         text = "[a](../grammar/rules.md#costs), [`b`](npu.rules), [c](https://example.com), `[d](no.md)`\n"
@@ -142,11 +142,8 @@ class Pages(unittest.TestCase):
 
     def test_blocks(self):
         text = "x\n\n    rules 1\n\n    backend b {}\n\ny\n\n```rules a.rules\nrules 1\n```\n\n<!-- setup: none -->\n\nz\n"
-        self.assertEqual(self.site.convert(text, "README.md", "manual.md"),
+        self.assertEqual(self.site.convert(text, "README.md", "overview.md"),
                          "x\n\n```rules\nrules 1\n\nbackend b {}\n```\n\ny\n\n```{code-block} rules\n:caption: a.rules\n\nrules 1\n```\n\nz\n")
-
-    def test_sections(self):
-        self.assertEqual(self.build.section_of("# A\n\n## B c\n\nbody\n\n### D\n\nmore\n\n## E\n\nx\n", "b-c"), "body\n\n### D\n\nmore\n")
 
 
 if __name__ == "__main__":

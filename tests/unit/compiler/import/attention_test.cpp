@@ -202,7 +202,7 @@ TEST_F(BadAttentionTest, PlainAttentionHasNothingBetweenTheSoftmaxAndTheSecondPr
   EXPECT_EQ(ops, "Transpose MatMul Mul Where Softmax MatMul ");
 }
 
-// README.md, "Choose the numerics": a key that is excluded has no say in the softmax, its value is multiplied by 0.
+// docs/manual/numerics.md: a key that is excluded has no say in the softmax, its value is multiplied by 0.
 TEST_F(BadAttentionTest, NanOfAnExcludedKey) {
   set_opset(23);
   for (const char* name : {"q", "k", "v"}) input(name, {1, 1, 2, 1});
