@@ -64,7 +64,7 @@ class Assembler {
     for (NodeId id : body.node_ids()) {
       const NodeId copy = ir::copy_node(
           body, id, model_.graph, copied,
-          [&](ValueId result) { return result_name(body.value(result).name, partition); },
+          [&](ValueId made) { return result_name(body.value(made).name, partition); },
           [&](ValueId own, ValueId made) {
             copies[own.slot()] = made;
             if (ValueId old = from_.find_value(model_.graph.value(made).name); old.is_valid()) map(old, made);
