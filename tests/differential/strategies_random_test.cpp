@@ -79,7 +79,7 @@ Problem without(const Problem& problem, const std::string& backend) {
 /// without one of the backends. Larger problems than brute force can judge, and with budgets too small for a proof.
 TEST(StrategiesRandom, NeverWorseUnderEveryLimit) {
   uint64_t binding = 0, unproven = 0;
-  for (uint64_t seed = 0; seed < rounds(300); ++seed) {
+  for (uint64_t seed = 0; seed < rounds(100); ++seed) {
     RandomSource random(65'000'000 + seed);
     const size_t nodes = 6 + random.below(35u);
     Problem problem = seed % 2 == 0 ? device_problem(random, nodes) : random_problem(random, nodes);
@@ -116,7 +116,7 @@ TEST(StrategiesRandom, NeverWorseUnderEveryLimit) {
       ASSERT_TRUE(!found || found->cost >= best->bound) << "without " << backend << " seed " << seed;
     }
   }
-  EXPECT_GT(binding, rounds(300) / 4);
+  EXPECT_GT(binding, rounds(100) / 4);
   RecordProperty("unproven", static_cast<int>(unproven));
 }
 
