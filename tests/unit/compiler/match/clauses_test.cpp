@@ -159,6 +159,11 @@ TEST(Clauses, InnerValuesAreReadInsideOnly) {
   EXPECT_EQ(twice.refusals(), (Sets{"`%t` is read 2 times, need 1"}));
 }
 
+std::string chosen(const Case& setup) {
+  auto matches = setup.matches();
+  return matches.size() == 1 ? match::name_of(setup.backend().rules[0], matches[0]) : "no match";
+}
+
 TEST(Kernels, CheapestThatApplies) {
   const char* rule =
       "match y = Relu(v) cost 3 us lower \"slow\"(v)"
