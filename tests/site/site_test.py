@@ -28,14 +28,14 @@ def load(path):
 
 
 class Walkthrough(unittest.TestCase):
-    def replay(self, text, **variables):
+    def replay(self, text, *options, **variables):
         """Exit code, what was printed, and the document afterwards."""
         with tempfile.TemporaryDirectory() as folder:
             document = pathlib.Path(folder, "page.md")
             document.write_text(text)
             environment = {key: value for key, value in os.environ.items() if not key.startswith("COLLAGE_")}
-            done = subprocess.run([sys.executable, "-B", SOURCE / "tests/walkthrough", TOOLS, document], capture_output=True, text=True,
-                                  env=dict(environment, **variables), cwd=SOURCE, check=False)
+            done = subprocess.run([sys.executable, "-B", SOURCE / "tests/walkthrough", TOOLS, document, *options],
+                                  capture_output=True, text=True, env=dict(environment, **variables), cwd=SOURCE, check=False)
             return done.returncode, done.stdout + done.stderr, document.read_text()
 
     def assert_holds(self, text):
@@ -89,6 +89,29 @@ class Walkthrough(unittest.TestCase):
     def test_setup_and_python(self):
         self.assert_holds("<!-- setup: echo a > x -->\n\n```console\n$ cat x\na\n```\n")
         self.assert_fails("<!-- setup: false -->\n\n```console\n$ true\n```\n", "the setup fails")
+
+    def test_instead(self):
+        page = '<!-- instead "examples/quickstart": echo a -->\n\ntext\n\n    $ examples/quickstart\n    a\n'
+        self.assert_holds(page)
+        self.assert_fails(page.replace("echo a", "echo b"), "exit code 0")
+        self.assert_fails(page.replace("instead", "another"), "`not run` has to say why")
+
+    def test_copies(self):
+        page = "```text include/new.h\nx\n```\n\n```console\n$ cat include/new.h\nx\n```\n"
+        self.assert_fails(page, "is a file of the sources")
+        code, said, _ = self.replay(page, "--copy=include")
+        self.assertEqual(code, 0, said)
+        self.assertFalse((SOURCE / "include/new.h").exists())
+
+    def test_edit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page, tree = pathlib.Path(folder, "page.md"), pathlib.Path(folder, "tree")
+            page.write_text("```text include/new.h\nx\n```\n\n```console\n$ touch include/ran.h\n```\n")
+            command = [sys.executable, "-B", SOURCE / "tests/walkthrough", "--edit", tree, page, "--copy=include"]
+            subprocess.run(command, capture_output=True, cwd=SOURCE, check=True)
+            self.assertEqual((tree / "include/new.h").read_text(), "x\n")
+            self.assertTrue((tree / "include/collage/collage.hpp").exists())
+            self.assertFalse((tree / "include/ran.h").exists())
 
     def test_bless(self):
         code, said, text = self.replay("```console\n$ echo a\nb\n```\nrest\n", COLLAGE_BLESS="1")
