@@ -214,7 +214,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   warn_of_costs(diags);
   if (built) {
     place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
-    place::SearchOptions search = settings_.search;
+    place::SearchOptions search = settings_.search();
     search.stop = listener_.stop;
     place::spread_over_instances({graph(), active_, memory_limits_, options.constraints, *settings_.objective, search},
                                  &*built);
@@ -247,7 +247,7 @@ std::optional<Candidates> Compilation::measure_all(const Candidates& candidates,
 
 SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
   SearchInput input{
-      graph(),  built,   rules_->rules, written,      memory_limits_, settings_.search, settings_.objective,
+      graph(),  built,   rules_->rules, written,      memory_limits_, settings_.search(), settings_.objective,
       machine_, nullptr, &listener_,    cache_.get(), &targets_};
   input.options.stop = listener_.stop;
   input.options.known = solutions_.get();
@@ -270,8 +270,8 @@ std::optional<FoundPlacement> Compilation::find_placement(const Candidates& cand
   input.compiles = compiles;
   std::optional<FoundPlacement> found = driver::find_placement(input, strategy, &why);
   const std::string option = "--strategy=" + settings_.strategy;
-  if (!found) return diags.error_at(Code::NoPlan, option, "no placement was found: {}", why);
-  if (!found->solution.given_up.empty()) diags.warning_at(Code::NoPlan, option, "{}", found->solution.given_up);
+  if (!found) return diags.error_at(Code::NoPlacement, option, "no placement was found: {}", why);
+  if (!found->solution.given_up.empty()) diags.warning_at(Code::NoPlacement, option, "{}", found->solution.given_up);
   return found;
 }
 

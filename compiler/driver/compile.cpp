@@ -111,7 +111,7 @@ bool write_program(const Command& command, const fs::path& output, const ir::Pla
   return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
 }
 
-/// Writes the package or the placed model and `--placement-json`, and prints the summary. False after an error.
+/// Writes the package or the placed model, and prints the summary. False after an error.
 bool write_results(Command& command, PlacedModel* placed, const Program& program) {
   const Request& request = command.request;
   const fs::path output = output_path(command);
@@ -124,14 +124,14 @@ bool write_results(Command& command, PlacedModel* placed, const Program& program
     placed->report.wrote = *files;
   }
   const ir::Graph& graph = command.compilation.graph();
-  const std::string& json = request.placement.json;
-  if (!json.empty() &&
-      !write_file(json, placement_json(graph, placed->found.placement, placed->report), command.diags)) {
-    return false;
-  }
-  const auto print_report = request.prints_json ? summary_json : summary;
-  command.print(print_report(graph, placed->found.placement, placed->report));
-  return true;
+  const bool is_answer = request.command == CommandName::Compile;
+  if (!is_answer && request.json.is_printed()) return true;
+  const ir::Placement& placement = placed->found.placement;
+  command.print(is_answer && request.json.is_printed() ? summary_json(graph, placement, placed->report)
+                                                        : summary(graph, placement, placed->report));
+  const std::string& file = request.json.file;
+  return !is_answer || file.empty() ||
+         write_file(file, summary_json(graph, placement, placed->report), command.diags);
 }
 
 /// `--report`, after what is run. False after an error.
@@ -172,7 +172,7 @@ void compile(Command& command) {
     show_placed_model(command, placed->found.placement);
     return;
   }
-  if (!command.request.bisect.empty()) {
+  if (command.request.command == CommandName::Bisect) {
     command.clock.time("bisect", [&] {
       bisect(command, *candidates, placed->found.placement);
       return true;
@@ -181,7 +181,7 @@ void compile(Command& command) {
   }
   auto program = command.clock.time("plan", [&] { return build(command, &*placed); });
   if (!program) return;
-  if (is_shown_after_build(command.request)) return show_program(command, placed->found.placement, *program);
+  if (is_shown_after_build(command.request.emit)) return show_program(command, placed->found.placement, *program);
   const bool written = command.clock.time("write", [&] { return write_results(command, &*placed, *program); });
   if (!written) return;
   std::optional<runtime::KnownRun> checked;
