@@ -3,6 +3,8 @@
 // a failure there are errors in `diags`.
 #pragma once
 
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,15 +35,19 @@ struct Command {
   std::vector<passes::PassSnapshot> history{};       ///< of `check`: the model as given, and what passes made of it
   std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
   Findings findings{};                               ///< for the page of `--report`
+  nlohmann::ordered_json executed{};                 ///< what `run` and `bench` add to the document of `--json`
   /// Of `--buckets`: the last one is this bucket's, and all become one file. Null: each is written for itself.
   std::vector<runtime::Package>* packages = nullptr;
   /// A stage of a model that runs in stages (stage_commands.h): `inputs` are given, and no package is written.
   bool is_stage = false;
   Comparison* compared = nullptr;  ///< where `compare` leaves its table; null: it is printed
 
-  void print(std::string_view text) const {
-    if (output.result) output.result(text);
+  /// Lines for people, which a document on standard output replaces.
+  void print(std::string_view lines) const {
+    if (output.result && !request.json.is_printed()) output.result(lines);
   }
+  /// `--json`: prints the document, or writes it to its file. False after an error.
+  bool write_document(const std::string& document) const;
   /// Writes to the output file of the request, or prints where there is none. False after an error.
   bool print_or_write(std::string_view text) const;
   /// The answer: as `print_or_write` the lines for people, or with `--json` the document; with `--json=FILE` both, the

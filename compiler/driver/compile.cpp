@@ -113,7 +113,6 @@ bool write_program(const Command& command, const fs::path& output, const ir::Pla
 
 /// Writes the package or the placed model, and prints the summary. False after an error.
 bool write_results(Command& command, PlacedModel* placed, const Program& program) {
-  const Request& request = command.request;
   const fs::path output = output_path(command);
   if (is_package_name(output)) {
     if (!write_program(command, output, placed->found.placement, program)) return false;
@@ -124,14 +123,16 @@ bool write_results(Command& command, PlacedModel* placed, const Program& program
     placed->report.wrote = *files;
   }
   const ir::Graph& graph = command.compilation.graph();
-  const bool is_answer = request.command == CommandName::Compile;
-  if (!is_answer && request.json.is_printed()) return true;
-  const ir::Placement& placement = placed->found.placement;
-  command.print(is_answer && request.json.is_printed() ? summary_json(graph, placement, placed->report)
-                                                        : summary(graph, placement, placed->report));
-  const std::string& file = request.json.file;
-  return !is_answer || file.empty() ||
-         write_file(file, summary_json(graph, placement, placed->report), command.diags);
+  command.print(summary(graph, placed->found.placement, placed->report));
+  return true;
+}
+
+/// `--json`: the summary, and what was run. False after an error.
+bool write_document(const Command& command, const PlacedModel& placed) {
+  if (!command.request.json.is_asked) return true;
+  nlohmann::ordered_json json = summary_object(command.compilation.graph(), placed.found.placement, placed.report);
+  if (!command.executed.is_null()) json.update(command.executed);
+  return command.write_document(printed(json));
 }
 
 /// `--report`, after what is run. False after an error.
@@ -194,7 +195,7 @@ void compile(Command& command) {
       write_program(command, command.request.output, placed->found.placement, *program);
     }
   }
-  if (command.diags.has_errors()) return;
+  if (command.diags.has_errors() || !write_document(command, *placed)) return;
   command.clock.time("report", [&] { return write_page(command, *candidates, std::move(*placed), *program); });
 }
 

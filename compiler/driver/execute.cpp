@@ -13,9 +13,9 @@
 #include "runtime/exec/host_constants.h"
 #include "runtime/runner/bench.h"
 #include "runtime/runner/faults.h"
+#include "runtime/runner/run_json.h"
 #include "runtime/runner/run_model.h"
 #include "runtime/runner/trace.h"
-#include "runtime/support/write_file.h"
 
 namespace collage::driver {
 namespace {
@@ -91,6 +91,7 @@ bool run(const Loaded& loaded) {
       runner::run_model(loaded.ports, command.inputs, loaded.executor, command.compilation.listener(), command.diags);
   if (!result) return false;
   const bool good = runner::judge_result(command.request.run, loaded.ports, &*result, command.diags);
+  command.executed["run"] = runner::result_json(*result, loaded.ports);
   command.print(runner::print(*result, loaded.ports));
   return good;
 }
@@ -137,9 +138,10 @@ bool bench(const Loaded& loaded) {
   if (!report) return false;
   if (loaded.executor.losses().empty()) command.findings.bench = *report;
   const Settings& settings = command.compilation.settings();
-  const std::string document = to_json(*report, loaded.graph.name, settings.strategy, settings.threads);
-  command.print(request.json.is_printed() ? document : runner::print(*report));
-  return request.json.file.empty() || write_file(request.json.file, document, command.diags);
+  command.executed["threads"] = settings.threads;
+  command.executed["bench"] = runner::times_json(*report);
+  command.print(runner::print(*report));
+  return true;
 }
 
 void print_device_log(const Loaded& loaded) {
@@ -161,7 +163,7 @@ void work(Loaded& loaded) {
   if (needs_trace(request, loaded.others != nullptr) && !clock.time("trace", [&] { return trace(loaded); })) return;
   if (request.prints_device_log) print_device_log(loaded);
   if (command == Bench) clock.time("bench", [&] { return bench(loaded); });
-  if (!request.json.is_printed()) loaded.command.print(runner::print_recovery(loaded.executor));
+  loaded.command.print(runner::print_recovery(loaded.executor));
 }
 
 }  // namespace

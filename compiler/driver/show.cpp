@@ -41,8 +41,14 @@ bool Command::print_or_write(std::string_view text) const {
 
 bool Command::answer(std::string_view lines, const std::function<std::string()>& document) const {
   if (!request.json.is_asked) return print_or_write(lines);
-  if (request.json.is_printed()) return print_or_write(document());
-  return print_or_write(lines) && write_file(request.json.file, document(), diags);
+  if (!request.json.is_printed()) return print_or_write(lines) && write_document(document());
+  return request.output.empty() ? write_document(document()) : write_file(request.output, document(), diags);
+}
+
+bool Command::write_document(const std::string& document) const {
+  if (!request.json.is_printed()) return write_file(request.json.file, document, diags);
+  if (output.result) output.result(document);
+  return true;
 }
 
 bool is_shown_before_search(Emit emit) {

@@ -33,7 +33,7 @@ std::optional<Simulated> place_for_simulation(const Command& command, const Cand
   return Simulated{std::move(found->placement), std::move(search)};
 }
 
-/// Writes `--trace`. Returns what `--timeline` adds to the report, nullopt after an error.
+/// Writes `--trace`. Returns what `trace` adds to the report, nullopt after an error.
 std::optional<std::string> timeline(const Command& command, const runtime::Plan& plan) {
   const runner::TraceRequest& request = command.request.trace;
   if (!request.is_asked()) return "";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page of `--report` shows, as one document. Its numbers are those of `--json`, `--placement-json`, `--compare-json`,
+// What the page of `--report` shows, as one document. Its numbers are those of `--json`, `--json=FILE`, `compare --json=FILE`,
 // `--trace` and `--bench-json`, written by the same functions; no cost is worked out here.
 //
-//     summary      the document of `--json`; with `--diff-placements` its head alone
+//     summary      the document of `--json`; with `diff` its head alone
 //     about        {objective, unit, sums_times}: `unit` of the objective: s or J
 //     graph        graph_data.h
-//     placements   [{name, placement, given, partitions, blocks}], graph_data.h; `placement` as `--placement-json` writes it, absent
-//                  where it is that of `summary`. With `--compare` one for each strategy that found one.
+//     placements   [{name, placement, given, partitions, blocks}], graph_data.h; `placement` as `--json=FILE` writes it, absent
+//                  where it is that of `summary`. With `compare` one for each strategy that found one.
 //                  `given`: {by, nodes} that were placed before the search: what it proved holds only for the others. Absent: none
 //     choices      node_choices.h
 //     search       [{seconds, states, cost, bound}]: what the search had reached, and at last what it found; `cost` absent before the

@@ -44,7 +44,7 @@ std::optional<Schedule> compose_pre_phase(const std::vector<const ir::Backend*>&
 /// Composes `phase post` of one backend.
 std::optional<Schedule> compose_post_phase(const ir::Backend& backend, support::Diagnostics& diags);
 
-/// A table for `--print-passes`.
+/// A table for `--emit=passes`.
 std::string to_string(const Schedule& schedule);
 
 }  // namespace collage::passes

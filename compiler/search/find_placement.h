@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One strategy, from the placement problem to a placement that has been priced independently. `Compilation`,
-// `--compare` and `--diff-placements` all come here.
+// `compare` and `diff` all come here.
 #pragma once
 
 #include <memory>

@@ -120,7 +120,7 @@ COLLAGE_API double collage_placement_value(const collage_placement* placement);
 COLLAGE_API double collage_placement_bound(const collage_placement* placement);
 /* The summary that the command prints. */
 COLLAGE_API char* collage_placement_summary(const collage_placement* placement);
-/* The placement file (`placement` above reads it), and the JSON of `--placement-json`. */
+/* The placement file (`placement` above reads it), and the JSON of `--json=FILE`. */
 COLLAGE_API char* collage_placement_text(const collage_placement* placement);
 COLLAGE_API char* collage_placement_json(const collage_placement* placement);
 /* The JSON of `collagec --json`, without what further searches would add: baselines and limits. */
