@@ -31,6 +31,9 @@ std::string names_text(const std::vector<CommandName>& commands) {
   return text;
 }
 
+/// So many commands a message names.
+constexpr size_t kMostNamed = 4;
+
 /// Of `--output=FILE` what stands before the `=`.
 std::string flag_of(const std::string& word) {
   return word.substr(0, word.find('='));
@@ -124,8 +127,10 @@ class Parser {
 
   std::string not_taken(const std::string& flag) const {
     const std::string self = driver::full_name(parsed_.request.command);
-    if (const std::vector<CommandName> others = driver::commands_with(flag); !others.empty())
-      return fmt::format("`{}` takes no {}: it is an option of {}", self, flag, names_text(others));
+    if (const std::vector<CommandName> others = driver::commands_with(flag); !others.empty()) {
+      const std::string of = others.size() > kMostNamed ? "" : ": it is an option of " + names_text(others);
+      return fmt::format("`{}` takes no {}{}", self, flag, of);
+    }
     const std::string word = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
     if (const driver::CommandRow* row = driver::find_command(word))
       return fmt::format("unknown option `{}`; `{}` is a command: `collagec {} {}`", flag, word, word, row->arguments);
