@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes decoders as models, and machines of many devices as rule files, for `collagec --simulate`.
+"""Writes decoders as models, and machines of many devices as rule files, for `collagec simulate`.
 
     decoders.py model --layers 96 --hidden 12288 --heads 96 --sequence 2048 --dtype f16 -o decoder.ir
     decoders.py machine --kind tree --devices 64 -o tree64.rules

@@ -59,22 +59,22 @@ class Collage:
 
     def run(self, model, strategy, ports, inputs, runs):
         """`runs` timed runs; 0: runs once."""
-        command = [self.collagec, model, *self.options, f"--strategy={strategy}", "--threads", str(self.threads), "--run",
-                   "--placement-json", self.path("placement.json")]
+        shared = [model, *self.options, f"--strategy={strategy}", "--threads", str(self.threads)]
         for i, ((name, dims), array) in enumerate(zip(ports[0], inputs)):
             numpy.save(self.path(f"in{i}.npy"), array.astype("f4").reshape(dims))
-            command += ["--input", f"{name}={self.path(f'in{i}.npy')}"]
+            shared += ["--input", f"{name}={self.path(f'in{i}.npy')}"]
+        command = [self.collagec, "run", *shared, f"--json={self.path('run.json')}"]
         for i, (name, _) in enumerate(ports[1]):
             command += ["--save", f"{name}={self.path(f'out{i}.npy')}"]
-        if runs > 0:
-            command += ["--bench", str(runs), "--bench-json", self.path("bench.json")]
         run_process(command, self.timeout, self.threads)
-        with open(self.path("placement.json"), encoding="utf-8") as file:
-            placement = json.load(file)
+        with open(self.path("run.json"), encoding="utf-8") as file:
+            placement = json.load(file)["placement"]
         seconds = []
         if runs > 0:
+            command = [self.collagec, "bench", *shared, "--runs", str(runs), f"--json={self.path('bench.json')}"]
+            run_process(command, self.timeout, self.threads)
             with open(self.path("bench.json"), encoding="utf-8") as file:
-                seconds = json.load(file)["runs_s"]
+                seconds = json.load(file)["bench"]["runs_s"]
         share = {}
         macs = placement["work"]["macs"]
         for partition in placement["partitions"]:

@@ -75,7 +75,7 @@ def row(arguments, folder, model, count, memory):
         file.write(rules_for(arguments.kind, count, memory))
     report = os.path.join(folder, "placement.json")
     command = [arguments.collagec, model, "-r", rules, "--costs=estimate", "--cache=", f"--objective={arguments.objective}",
-               "--placement-json", report, "-o", os.path.join(folder, "placed.ir")]
+               f"--json={report}", "-o", os.path.join(folder, "placed.ir")]
     if arguments.budget:
         command += ["--budget", str(arguments.budget)]
     start = time.monotonic()

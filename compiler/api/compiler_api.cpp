@@ -74,7 +74,7 @@ int collage_compiler_rules(collage_compiler* compiler, const char* const* paths,
       return 1;
     }
     auto rules = driver::read_rule_files(std::vector<std::string>(paths, paths + count), state.sources, *state.diags,
-                                         state.settings.allows_outside);
+                                         state.request.settings.allows_outside);
     if (rules == nullptr) return 1;
     state.rules = std::move(rules);
     return 0;
@@ -147,8 +147,9 @@ collage_model* collage_model_load(collage_compiler* compiler, const char* path) 
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
   return api::guarded<collage_model*>(state, nullptr, [&]() -> collage_model* {
-    driver::ModelRequest request{path, state.bindings};
-    request.allows_outside = state.settings.allows_outside;
+    driver::ModelRequest request = state.request.model;
+    request.path = path;
+    request.allows_outside = state.request.settings.allows_outside;
     auto file = driver::read_model_file(request, state.sources, *state.diags);
     if (!file) return nullptr;
     return new collage_model{compiler->state, std::make_shared<const driver::ModelFile>(std::move(*file))};

@@ -66,13 +66,13 @@ collage_dynamic_session* collage_dynamic_session_create(collage_compiler* compil
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
   return api::guarded<collage_dynamic_session*>(state, nullptr, [&]() -> collage_dynamic_session* {
-    support::FileAccess access({path}, state.settings.allows_outside);
+    support::FileAccess access({path}, state.request.settings.allows_outside);
     auto source = driver::ModelSource::open(path, std::move(access), state.sources, *state.diags);
     if (source == nullptr) return nullptr;
-    driver::StageSettings settings{source->path(), state.find_rules(), state.settings};
-    if (settings.rules == nullptr || !driver::check_buckets(*source, state.buckets, *state.diags)) return nullptr;
+    driver::StageSettings settings{source->path(), state.find_rules(), state.request.settings};
+    if (settings.rules == nullptr || !driver::check_buckets(*source, state.request.model.buckets, *state.diags)) return nullptr;
     return new collage_dynamic_session{compiler->state, driver::DynamicModel(std::move(source), std::move(settings),
-                                                                             kept, *state.diags, state.buckets)};
+                                                                             kept, *state.diags, state.request.model.buckets)};
   });
 }
 

@@ -10,7 +10,7 @@
 namespace collage::api {
 
 CompilerState::CompilerState() : diags(sources) {
-  settings.threads = runtime::host_capabilities().processors;
+  request.settings.threads = runtime::host_capabilities().processors;
 }
 
 void CompilerState::clear_diagnostics() {
@@ -20,15 +20,15 @@ void CompilerState::clear_diagnostics() {
 
 std::shared_ptr<const driver::RuleFiles> CompilerState::find_rules() {
   if (rules == nullptr)
-    rules = driver::read_rule_files(driver::default_rules(), sources, *diags, settings.allows_outside);
+    rules = driver::read_rule_files(driver::default_rules(), sources, *diags, request.settings.allows_outside);
   return rules;
 }
 
 namespace {
 
 std::optional<ir::Placement> followed_placement(CompilerState& state, const sema::Model& model) {
-  if (state.followed.empty()) return model.placement;
-  return driver::read_placement_for(model, state.followed, "placement", state.sources, *state.diags);
+  if (state.request.placement.follow.empty()) return model.placement;
+  return driver::read_placement_for(model, state.request.placement.follow, "placement", state.sources, *state.diags);
 }
 
 bool search(PlacedModel& placed) {
@@ -58,7 +58,7 @@ std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, c
   if (rules == nullptr) return nullptr;
   auto placed = std::make_shared<PlacedModel>();
   placed->state = state;
-  placed->compilation = driver::Compilation::open(model, std::move(rules), state->settings, diags);
+  placed->compilation = driver::Compilation::open(model, std::move(rules), state->request.settings, diags);
   if (placed->compilation == nullptr || !placed->compilation->run_passes({}, diags)) return nullptr;
   std::optional<ir::Placement> written = followed_placement(*state, placed->compilation->model());
   if (!written) return nullptr;

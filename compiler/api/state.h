@@ -23,14 +23,9 @@ struct DiagnosticTexts {
 struct CompilerState {
   support::SourceManager sources;
   std::optional<support::Diagnostics> diags;  ///< always there; made again to clear it
-  driver::Settings settings;
-  std::vector<ir::ShapeBinding> bindings;              ///< of open dimensions
-  std::vector<std::vector<ir::ShapeBinding>> buckets;  ///< of dynamic sessions
-  uint64_t max_states = 0;                             ///< as given; 0: not
-  std::optional<double> max_seconds;                   ///< as given
-  std::string followed;                                ///< a placement file
-  std::shared_ptr<const driver::RuleFiles> rules;      ///< null: the default rules, which are read when they are needed
-  std::map<size_t, DiagnosticTexts> texts;             ///< of diagnostics that were asked for
+  driver::Request request;
+  std::shared_ptr<const driver::RuleFiles> rules;  ///< null: the default rules, which are read when they are needed
+  std::map<size_t, DiagnosticTexts> texts;         ///< of diagnostics that were asked for
   std::string rendered;
 
   CompilerState();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--why` and `--why-not` about a placement of a compilation (explain/questions.h).
+// `why` and `why-not` about a placement of a compilation (explain/questions.h).
 #pragma once
 
 #include <optional>

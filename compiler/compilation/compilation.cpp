@@ -213,7 +213,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   warn_of_costs(diags);
   if (built) {
     place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
-    place::SearchOptions search = settings_.search;
+    place::SearchOptions search = settings_.search();
     search.stop = listener_.stop;
     place::spread_over_instances({graph(), active_, memory_limits_, options.constraints, *settings_.objective, search},
                                  &*built);
@@ -246,7 +246,7 @@ std::optional<Candidates> Compilation::measure_all(const Candidates& candidates,
 
 SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
   SearchInput input{
-      graph(),  built,   rules_->rules, written,      memory_limits_, settings_.search, settings_.objective,
+      graph(),  built,   rules_->rules, written,      memory_limits_, settings_.search(), settings_.objective,
       machine_, nullptr, &listener_,    cache_.get(), &targets_};
   input.options.stop = listener_.stop;
   input.options.known = solutions_.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the summary and `--placement-json` say of a placement (report/report.h).
+// What the summary and `--json=FILE` say of a placement (report/report.h).
 #pragma once
 
 #include "compiler/compilation/compilation.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--bisect FOLDER`: which part of a placed model computes something else than the reference kernels.
+// `bisect -o FOLDER`: which part of a placed model computes something else than the reference kernels.
 //
 // The reference kernels run the whole model first. Every partition is then compiled as a model of its own and judged as
-// `--check` does, on the reference's values, so that no partition suffers from the ones before it. Of the first that
+// `check` does, on the reference's values, so that no partition suffers from the ones before it. Of the first that
 // differs, in the order of execution, the candidates within it that its backend could run alone are judged likewise,
 // small ones first. What cannot be compiled alone is said to be not checked.
 #include <algorithm>
@@ -156,8 +156,8 @@ class Bisection {
     command_.print(fmt::format("smallest    {}{}{}{}\n", nodes_text(graph_, smallest), rules.empty() ? "" : " by rule",
                                rules, unknown == 0 ? "" : fmt::format("; {} parts cannot run alone", unknown)));
     const Reproducer reproducer{command_.request, command_.compilation.rules(), graph_, smallest, inputs_of(smallest)};
-    const std::optional<std::string> line = write_reproducer(reproducer, command_.request.bisect, command_.diags);
-    if (line) command_.print(fmt::format("wrote       {}\nrun         {}\n", command_.request.bisect, *line));
+    const std::optional<std::string> line = write_reproducer(reproducer, command_.request.output, command_.diags);
+    if (line) command_.print(fmt::format("wrote       {}\nrun         {}\n", command_.request.output, *line));
     row.partition = partition.name;
     plan::report_failures({.rows = {row}}, command_.diags);
   }

@@ -3,6 +3,8 @@
 // a failure there are errors in `diags`.
 #pragma once
 
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,20 +32,27 @@ struct Command {
   std::vector<runner::BoundInput> inputs{};          ///< where something is to be run
   ir::Placement offered{};                           ///< `--candidate-placement`, read by `read_candidates`
   std::shared_ptr<runtime::FaultInjector> faults{};  ///< `--faults`; null: none
-  std::vector<passes::PassSnapshot> history{};       ///< with `--check`: the model as given, and what passes made of it
+  std::vector<passes::PassSnapshot> history{};       ///< of `check`: the model as given, and what passes made of it
   std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
   Findings findings{};                               ///< for the page of `--report`
+  nlohmann::ordered_json executed{};                 ///< what `run` and `bench` add to the document of `--json`
   /// Of `--buckets`: the last one is this bucket's, and all become one file. Null: each is written for itself.
   std::vector<runtime::Package>* packages = nullptr;
   /// A stage of a model that runs in stages (stage_commands.h): `inputs` are given, and no package is written.
   bool is_stage = false;
-  Comparison* compared = nullptr;  ///< where `--compare` leaves its table; null: it is printed
+  Comparison* compared = nullptr;  ///< where `compare` leaves its table; null: it is printed
 
-  void print(std::string_view text) const {
-    if (output.result) output.result(text);
+  /// Lines for people, which a document on standard output replaces.
+  void print(std::string_view lines) const {
+    if (output.result && !request.json.is_printed()) output.result(lines);
   }
+  /// `--json`: prints the document, or writes it to its file. False after an error.
+  bool write_document(const std::string& document) const;
   /// Writes to the output file of the request, or prints where there is none. False after an error.
   bool print_or_write(std::string_view text) const;
+  /// The answer: as `print_or_write` the lines for people, or with `--json` the document; with `--json=FILE` both, the
+  /// document into that file. False after an error.
+  bool answer(std::string_view lines, const std::function<std::string()>& document) const;
 };
 
 /// All that the request asks of the model of the compilation.
@@ -51,13 +60,13 @@ void run_request(Command& command);
 
 /// The model, or with `--emit` what is asked for, and the programs that run it.
 void compile(Command& command);
-/// `--compare`
+/// `compare`
 void compare(Command& command);
-/// `--simulate`
+/// `simulate`
 void simulate(Command& command);
-/// `--why`, `--why-not`
+/// `why`, `why-not`
 void explain(Command& command);
-/// `--diff-placements`
+/// `diff`
 void diff_placements(Command& command);
 
 /// Stages before candidates: `--emit=graph`, `ir`, `onnx`.
@@ -66,14 +75,14 @@ void show_model(const Command& command);
 /// The model with a placement, in the model language. Weights are moved to a file beside it where they do not belong in
 /// the text. False after an error.
 bool show_placed_model(const Command& command, const ir::Placement& placement);
-/// `--emit=plan`, `c`, `llvm`, `asm` and `--dump-lowering`.
-bool is_shown_after_build(const Request& request);
+/// `--emit=plan`, `lowering`, `c`, `llvm` and `asm`.
+bool is_shown_after_build(Emit emit);
 void show_program(const Command& command, const ir::Placement& placement, const Program& program);
 
-/// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions `--check` found
+/// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions were found
 /// right.
 std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program);
-/// `--bisect`: reports the first partition that differs from the reference kernels, and writes its smallest part that
+/// `bisect`: reports the first partition that differs from the reference kernels, and writes its smallest part that
 /// does.
 void bisect(Command& command, const Candidates& candidates, const ir::Placement& placement);
 /// `--faults`. False after an error.

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/request/options.h"
+#include "compiler/request/requests.h"
 #include "compiler/request/work_listener.h"
 
 namespace collage::driver {
@@ -25,7 +25,7 @@ struct Outcome {
   std::string diagnostics{};        ///< errors and warnings as lines
 };
 
-/// Does what the options ask for.
-Outcome run_command(const Options& options, const Output& output, const WorkListener& listener);
+/// Does what the request asks for.
+Outcome run_command(Request request, const Output& output, const WorkListener& listener);
 
 }  // namespace collage::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--compare`: every strategy on one problem, predicted and, where something is run, measured.
+// `compare`: every strategy on one problem, predicted and, where something is run, measured.
 #include <nlohmann/json.hpp>
 
 #include "compiler/compilation/report_of.h"
@@ -10,7 +10,6 @@
 #include "compiler/report/json_text.h"
 #include "compiler/report/simulated.h"
 #include "compiler/search/evolve_placement.h"
-#include "runtime/support/write_file.h"
 
 namespace collage::driver {
 namespace {
@@ -61,27 +60,22 @@ void compare(Command& command, const Candidates& candidates, const SearchInput& 
   std::optional<Comparison> comparison = compare_strategies(input, command.compilation.strategy(), command.diags);
   if (!comparison) return;
   add_candidate_placement(command, input, *comparison);
-  const bool measures = command.request.run.is_asked || command.request.bench.runs > 0;
+  const bool measures = command.request.runs > 0;
   const bool evolves = measures && command.compilation.settings().evolve_evaluations > 0;
   if (evolves && !add_evolved(command, input, *comparison)) return;
   if (measures) {
     // The comparison is printed all the same after an error.
-    measure(input, command.compilation.targets(), command.request.bench.runs, command.inputs, *comparison,
+    measure(input, command.compilation.targets(), command.request.runs, command.inputs, *comparison,
             command.diags);
   }
   if (command.compared != nullptr) {
     *command.compared = std::move(*comparison);
     return;
   }
-  const bool as_json = command.request.prints_json;
-  if (as_json) {
-    command.print(comparison_json(command.compilation.graph(), to_json(*comparison)));
-  } else {
-    command.print(print(*comparison) + simulated_line(command.compilation.activations(), comparison->backends));
-  }
-  const std::string& json = command.request.compare.json;
-  if (!json.empty() && !write_file(json, printed(to_json(*comparison)), command.diags)) return;
-  write_page(command, candidates, *comparison);
+  const bool is_written =
+      command.answer(print(*comparison) + simulated_line(command.compilation.activations(), comparison->backends),
+                     [&] { return comparison_json(command.compilation.graph(), to_json(*comparison)); });
+  if (is_written) write_page(command, candidates, *comparison);
 }
 
 }  // namespace

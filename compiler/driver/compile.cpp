@@ -111,9 +111,8 @@ bool write_program(const Command& command, const fs::path& output, const ir::Pla
   return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
 }
 
-/// Writes the package or the placed model and `--placement-json`, and prints the summary. False after an error.
+/// Writes the package or the placed model, and prints the summary. False after an error.
 bool write_results(Command& command, PlacedModel* placed, const Program& program) {
-  const Request& request = command.request;
   const fs::path output = output_path(command);
   if (is_package_name(output)) {
     if (!write_program(command, output, placed->found.placement, program)) return false;
@@ -124,14 +123,16 @@ bool write_results(Command& command, PlacedModel* placed, const Program& program
     placed->report.wrote = *files;
   }
   const ir::Graph& graph = command.compilation.graph();
-  const std::string& json = request.placement.json;
-  if (!json.empty() &&
-      !write_file(json, placement_json(graph, placed->found.placement, placed->report), command.diags)) {
-    return false;
-  }
-  const auto print_report = request.prints_json ? summary_json : summary;
-  command.print(print_report(graph, placed->found.placement, placed->report));
+  command.print(summary(graph, placed->found.placement, placed->report));
   return true;
+}
+
+/// `--json`: the summary, and what was run. False after an error.
+bool write_document(const Command& command, const PlacedModel& placed) {
+  if (!command.request.json.is_asked) return true;
+  nlohmann::ordered_json json = summary_object(command.compilation.graph(), placed.found.placement, placed.report);
+  if (!command.executed.is_null()) json.update(command.executed);
+  return command.write_document(printed(json));
 }
 
 /// `--report`, after what is run. False after an error.
@@ -172,7 +173,7 @@ void compile(Command& command) {
     show_placed_model(command, placed->found.placement);
     return;
   }
-  if (!command.request.bisect.empty()) {
+  if (command.request.command == CommandName::Bisect) {
     command.clock.time("bisect", [&] {
       bisect(command, *candidates, placed->found.placement);
       return true;
@@ -181,7 +182,7 @@ void compile(Command& command) {
   }
   auto program = command.clock.time("plan", [&] { return build(command, &*placed); });
   if (!program) return;
-  if (is_shown_after_build(command.request)) return show_program(command, placed->found.placement, *program);
+  if (is_shown_after_build(command.request.emit)) return show_program(command, placed->found.placement, *program);
   const bool written = command.clock.time("write", [&] { return write_results(command, &*placed, *program); });
   if (!written) return;
   std::optional<runtime::KnownRun> checked;
@@ -194,7 +195,7 @@ void compile(Command& command) {
       write_program(command, command.request.output, placed->found.placement, *program);
     }
   }
-  if (command.diags.has_errors()) return;
+  if (command.diags.has_errors() || !write_document(command, *placed)) return;
   command.clock.time("report", [&] { return write_page(command, *candidates, std::move(*placed), *program); });
 }
 

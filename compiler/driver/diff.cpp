@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--diff-placements`: what differs between two placement files for one model.
+// `diff`: what differs between two placement files for one model.
 #include "compiler/compilation/report_of.h"
 #include "compiler/driver/command.h"
 #include "compiler/page/write_report.h"

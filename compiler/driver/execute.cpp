@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a compiled model: `--check`, `--verify-costs`, `--run`, `--profile`, `--bench`.
+// Runs a compiled model: `run`, `check`, `verify-costs`, `profile`, `trace`, `bench`.
 #include "compiler/driver/command.h"
 #include "compiler/driver/search_again.h"
 #include "compiler/plan/check.h"
@@ -13,9 +13,9 @@
 #include "runtime/exec/host_constants.h"
 #include "runtime/runner/bench.h"
 #include "runtime/runner/faults.h"
+#include "runtime/runner/run_json.h"
 #include "runtime/runner/run_model.h"
 #include "runtime/runner/trace.h"
-#include "runtime/support/write_file.h"
 
 namespace collage::driver {
 namespace {
@@ -71,8 +71,7 @@ bool check(Loaded& loaded) {
 }
 
 bool verify(const Loaded& loaded) {
-  constexpr int kUsualRuns = 20;
-  const int runs = std::max(loaded.command.request.bench.runs, kUsualRuns);
+  const int runs = std::max(loaded.command.request.runs, kTimedRuns);
   LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
                   loaded.executor};
   if (loaded.others != nullptr) plan.parts = loaded.parts();
@@ -92,12 +91,13 @@ bool run(const Loaded& loaded) {
       runner::run_model(loaded.ports, command.inputs, loaded.executor, command.compilation.listener(), command.diags);
   if (!result) return false;
   const bool good = runner::judge_result(command.request.run, loaded.ports, &*result, command.diags);
+  command.executed["run"] = runner::result_json(*result, loaded.ports);
   command.print(runner::print(*result, loaded.ports));
   return good;
 }
 
 bool profile(const Loaded& loaded) {
-  const auto rows = static_cast<size_t>(loaded.command.request.profile);
+  const auto rows = static_cast<size_t>(loaded.command.request.profile_rows);
   for (const plan::CheckedPart& part : loaded.parts()) {
     const std::optional<Profile> measured =
         profile_model({part.built.plan, part.executor, loaded.executor}, loaded.first_inputs(), loaded.command.diags);
@@ -118,28 +118,30 @@ bool trace(const Loaded& loaded) {
   });
   if (!traced) return false;
   if (loaded.executor.losses().empty()) command.findings.trace = *traced;
-  if (request.prints) command.print(runner::print(*traced));
+  if (command.request.command == CommandName::Trace) command.print(runner::print(*traced));
   return runner::write_trace(request, *traced, command.diags);
 }
 
-/// The page of `--report` shows the steps of a run beside the times of `--bench`.
+/// The page of `--report` shows the steps of a run beside the times of `bench`.
 bool needs_trace(const Request& request, bool is_over_hosts) {
-  return request.trace.is_asked() || (!request.report.empty() && request.bench.runs > 0 && !is_over_hosts);
+  return request.command == CommandName::Trace ||
+         (!request.report.empty() && request.command == CommandName::Bench && !is_over_hosts);
 }
 
 bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
-  const BenchRequest& request = command.request.bench;
+  const Request& request = command.request;
+  const int runs = request.runs > 0 ? request.runs : kTimedRuns;
   std::optional<runner::BenchReport> report =
-      runner::bench_model(loaded.program.first().plan, loaded.first_inputs(), request.runs, loaded.executor,
+      runner::bench_model(loaded.program.first().plan, loaded.first_inputs(), runs, loaded.executor,
                           command.compilation.listener(), command.diags);
   if (!report) return false;
-  command.print(runner::print(*report));
   if (loaded.executor.losses().empty()) command.findings.bench = *report;
   const Settings& settings = command.compilation.settings();
-  return request.json.empty() ||
-         write_file(request.json, to_json(*report, loaded.graph.name, settings.strategy, settings.threads),
-                    command.diags);
+  command.executed["threads"] = settings.threads;
+  command.executed["bench"] = runner::times_json(*report);
+  command.print(runner::print(*report));
+  return true;
 }
 
 void print_device_log(const Loaded& loaded) {
@@ -150,15 +152,17 @@ void print_device_log(const Loaded& loaded) {
 
 /// Does what is asked for, up to the first failure.
 void work(Loaded& loaded) {
+  using enum CommandName;
   const Request& request = loaded.command.request;
+  const CommandName command = request.command;
   StageClock& clock = loaded.command.clock;
   if (request.checks && !clock.time("check", [&] { return check(loaded); })) return;
-  if (request.verifies && !clock.time("verify", [&] { return verify(loaded); })) return;
-  if (request.run.is_asked && !clock.time("run", [&] { return run(loaded); })) return;
-  if (request.profile > 0 && !clock.time("profile", [&] { return profile(loaded); })) return;
+  if (command == VerifyCosts && !clock.time("verify", [&] { return verify(loaded); })) return;
+  if (command == Run && !clock.time("run", [&] { return run(loaded); })) return;
+  if (command == Profile && !clock.time("profile", [&] { return profile(loaded); })) return;
   if (needs_trace(request, loaded.others != nullptr) && !clock.time("trace", [&] { return trace(loaded); })) return;
   if (request.prints_device_log) print_device_log(loaded);
-  if (request.bench.runs > 0) clock.time("bench", [&] { return bench(loaded); });
+  if (command == Bench) clock.time("bench", [&] { return bench(loaded); });
   loaded.command.print(runner::print_recovery(loaded.executor));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--why` and `--why-not`: questions about the placement that the strategy finds.
+// `why` and `why-not`: questions about the placement that the strategy finds.
 #include "compiler/compilation/answer_questions.h"
 #include "compiler/compilation/report_of.h"
 #include "compiler/driver/command.h"
@@ -13,13 +13,11 @@ void explain(Command& command, const Candidates& candidates) {
   std::optional<Answers> answers =
       answer_questions(compilation, candidates, nullptr, command.request.questions, command.diags);
   if (!answers) return;
-  if (!command.request.prints_json) {
-    command.print_or_write(answers->why + answers->why_not);
-    return;
-  }
-  const FoundPlacement& found = answers->placement;
-  const Report report = report_of(compilation, candidates, found.placement, &found, command.sources);
-  command.print_or_write(answers_json(compilation.graph(), found.placement, report, answers->why, answers->why_not));
+  command.answer(answers->why + answers->why_not, [&] {
+    const FoundPlacement& found = answers->placement;
+    const Report report = report_of(compilation, candidates, found.placement, &found, command.sources);
+    return answers_json(compilation.graph(), found.placement, report, answers->why, answers->why_not);
+  });
 }
 
 }  // namespace

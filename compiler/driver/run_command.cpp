@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to the command that they ask for.
+// From a request to the command that it asks for.
 #include <algorithm>
 #include <filesystem>
 
@@ -10,6 +10,7 @@
 #include "compiler/quantize_search/quantize_model.h"
 #include "compiler/request/bindings.h"
 #include "compiler/request/graph_ports.h"
+#include "compiler/request/option_table.h"
 #include "compiler/shapes/padded_sizes.h"
 #include "runtime/package/package.h"
 
@@ -88,35 +89,36 @@ bool is_for_hosts(const Command& command) {
     return command.diags.error_at(Code::BadOption, "--buckets", "a package of a cluster's hosts holds one shape")
         .note("`--shape` compiles for one of them, and `-o` names its package");
   }
-  const bool is_traced = request.executes() && request.trace.is_asked();
-  if (!is_traced) return true;
+  if (request.command != CommandName::Trace) return true;
   // The time of a step would be mixed with the wait for another host.
-  const char* option = request.trace.prints ? "--timeline" : "--trace";
-  auto error = command.diags.error_at(Code::BadOption, option,
+  auto error = command.diags.error_at(Code::BadOption, "trace",
                                       "does not tell what runs on several hosts apart from what waits for them");
   error.note("`-o NAME.collage`, then `mpirun -n {} collage-run NAME.collage --trace=FILE`", hosts);
-  return error.note("`--simulate` beside it has the predicted times");
+  return error.note("`collagec simulate --timeline` has the predicted times");
 }
 
 void run(Command& command) {
   const Request& request = command.request;
-  if (request.passes.prints_schedule) return print_schedule(command);
+  if (request.emit == Emit::Passes) return print_schedule(command);
   if (!is_for_hosts(command)) return;
   if (!run_passes(command) || !quantize(command)) return;
   if (is_shown_before_search(request.emit)) return show_model(command);
   if (!read_inputs(command) || !read_faults(command)) return;
-  if (!request.placement.diff.empty()) return diff_placements(command);
-  if (request.simulate.is_asked) return simulate(command);
-  if (request.compare.is_asked) return compare(command);
-  if (request.questions.is_asked() && request.emit != Emit::Candidates) return explain(command);
-  compile(command);
+  switch (request.command) {
+    case CommandName::Diff: return diff_placements(command);
+    case CommandName::Simulate: return simulate(command);
+    case CommandName::Compare: return compare(command);
+    case CommandName::Why:
+    case CommandName::WhyNot: return explain(command);
+    default: return compile(command);
+  }
 }
 
 /// The model with all shapes fixed, by `--shape` and by the files of its inputs. Afterwards the request has the shapes
 /// that were chosen, and no input that was bound. Returns nullopt after errors.
 std::optional<Specialised> specialise(const ModelSource& source, Request& request, support::Diagnostics& diags) {
   Specialisation to{request.model.bindings, {}};
-  if (request.simulate.is_asked) to.elements = sema::Elements::Never;
+  if (request.command == CommandName::Simulate) to.elements = sema::Elements::Never;
   if (request.gives_inputs()) {
     auto given = read_given(request.run, source.inputs(), diags);
     if (!given) return std::nullopt;
@@ -165,22 +167,20 @@ void run_specialised(Request request, const Session& session) {
   run(command);
 }
 
-/// `model.placed.ir` for batch = 8  =>  `model.placed.batch8.ir`. Streams serve all buckets.
-std::string output_of(const std::string& output, const std::vector<ir::ShapeBinding>& bucket) {
-  const bool is_stream = output.starts_with("/dev/") && !output.starts_with("/dev/shm/");
-  if (output.empty() || is_stream) return output;
-  std::filesystem::path path(output);
-  std::string stem = path.stem().string();
-  for (const ir::ShapeBinding& binding : bucket) stem += "." + binding.name + ir::to_string(binding.sizes);
-  return (path.parent_path() / (stem + path.extension().string())).string();
+/// `batch8.seq16`
+std::string infix_of(const std::vector<ir::ShapeBinding>& bucket) {
+  std::string infix;
+  for (const ir::ShapeBinding& binding : bucket)
+    infix += (infix.empty() ? "" : ".") + binding.name + ir::to_string(binding.sizes);
+  return infix;
 }
 
 /// The one package of all buckets; empty where none is written.
 std::string package_of_buckets(const Request& request, const ModelSource& source) {
-  const bool writes = request.emit == Emit::All && !request.compare.is_asked && !request.questions.is_asked() &&
-                      request.bisect.empty() && request.placement.diff.empty() && !request.dumps_lowering &&
-                      !request.simulate.is_asked;
-  if (!writes || (request.output.empty() && request.executes())) return "";
+  const bool may_write = request.command == CommandName::Compile
+                             ? request.emit == Emit::All
+                             : request.executes() && request.command != CommandName::Bisect && !request.output.empty();
+  if (!may_write) return "";
   const std::string path = request.output.empty() ? source.path().stem().string() + ".collage" : request.output;
   return std::filesystem::path(path).extension() == ".collage" ? path : "";
 }
@@ -199,7 +199,7 @@ void write_buckets(const Request& request, const Session& session, const std::st
     return;
   }
   const std::string padding = report_padding(table, session.diags);
-  if (!session.output.result || request.prints_json) return;
+  if (!session.output.result || request.json.is_printed()) return;
   session.output.result(padding + fmt::format("{:<12}{}: {}\n", "wrote", path, table.held()));
 }
 
@@ -218,12 +218,8 @@ void run_buckets(const Request& request, Session session) {
     std::string names;
     for (const ir::ShapeBinding& binding : bucket) names += " " + to_string(binding);
     one.model.bindings.insert(one.model.bindings.end(), bucket.begin(), bucket.end());
-    for (std::string* file :
-         {&one.placement.save, &one.placement.certificate, &one.placement.json, &one.bench.json, &one.compare.json,
-          &one.quantize.save_calibration, &one.bisect, &one.trace.file, &one.report}) {
-      *file = output_of(*file, bucket);
-    }
-    one.output = package.empty() ? output_of(one.output, bucket) : package;
+    for_each_output(one, [&](std::string& path) { path = with_infix(path, infix_of(bucket)); });
+    if (!package.empty()) one.output = package;
     if (session.output.result) session.output.result(fmt::format("{:<12}{}\n", "bucket", names.substr(1)));
     run_specialised(std::move(one), session);
     if (session.diags.has_errors()) return;
@@ -255,14 +251,13 @@ void run_request(Command& command) {
   run(command);
 }
 
-Outcome run_command(const Options& options, const Output& output, const WorkListener& listener) {
+Outcome run_command(Request request, const Output& output, const WorkListener& listener) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   StageClock clock(listener.stage);
-  if (std::optional<Request> request = read_request(options, diags)) {
-    run(*request, output, listener, sources, diags, clock);
-    if (request->prints_times && output.note) output.note(clock.text());
-  }
+  complete(request);
+  run(request, output, listener, sources, diags, clock);
+  if (request.prints_times && output.note) output.note(clock.text());
   return {verdict_of(diags), diags.render()};
 }
 

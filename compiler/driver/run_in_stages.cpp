@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "compiler/driver/stage_commands.h"
+#include "compiler/request/option_values.h"
 #include "compiler/stages/staged_model.h"
 #include "runtime/core/duration.h"
 #include "runtime/runner/run_model.h"
@@ -17,25 +18,19 @@ namespace {
 using support::Code;
 using Clock = std::chrono::steady_clock;
 
-/// An option about one plan of the whole model; empty: there is none.
+/// A command or an option about one plan of the whole model; empty: there is none.
 std::string whole_plan_option(const Request& request) {
-  const PlacementRequest& placement = request.placement;
-  const Settings& settings = request.settings;
-  const std::pair<const char*, bool> rows[] = {
-      {"--output", !request.output.empty() && request.emit == Emit::All},
-      {"--diff-placements", !placement.diff.empty()},
-      {"--simulate", request.simulate.is_asked},
-      {"--placement", !placement.follow.empty()},
-      {"--candidate-placement", !placement.consider.empty()},
-      {"--calibrate", request.quantize.is_asked()},
-      {"--json", request.prints_json && !request.compare.is_asked},
-      {"--bench-json", !request.bench.json.empty()},
-      {"--faults", !request.faults.empty()},
-      {"--device-log", request.prints_device_log},
-      {"--strategy=evolve", settings.strategy == "evolve"},
-  };
-  const auto asked = std::find_if(std::begin(rows), std::end(rows), [](const auto& row) { return row.second; });
-  return asked == std::end(rows) ? "" : asked->first;
+  if (request.command == CommandName::Diff || request.command == CommandName::Simulate)
+    return std::string(row_of(request.command).word);
+  for (const OptionRow& row : option_table()) {
+    if (!row.needs_whole_plan || !row.commands.has(request.command) || !is_given(row, request)) continue;
+    const std::string_view name = name_of(row);
+    // There are texts for each stage, and one table of all.
+    if (name == "--output" && request.emit != Emit::All) continue;
+    if (name == "--json" && request.command == CommandName::Compare) continue;
+    return std::string(name);
+  }
+  return request.settings.strategy == "evolve" ? "--strategy=evolve" : "";
 }
 
 /// What does for each stage what the option does for a whole model; empty: nothing.
@@ -86,7 +81,8 @@ std::optional<runner::RunResult> run_all(const StagedCommand& command, StagedMod
 bool bench(const StagedCommand& command, StagedModel& model, const std::vector<runner::BoundInput>& inputs) {
   const std::vector<ir::Tensor> first = runner::inputs_of_run(model.ports(), inputs, 0);
   std::vector<double> seconds;
-  for (int run = 0; run < command.request.bench.runs; ++run) {
+  const int runs = command.request.runs > 0 ? command.request.runs : kTimedRuns;
+  for (int run = 0; run < runs; ++run) {
     const Clock::time_point begin = Clock::now();
     auto outputs = model.run(first);
     if (!outputs) {
@@ -144,18 +140,18 @@ void run_in_stages(const StagedCommand& command) {
   auto result = command.clock.time("run", [&] { return run_all(command, model, *inputs); });
   if (!result) return;
   if (!check_constraints(request.settings, model.kept_stages(), command.diags)) return;
-  const bool shows_run = request.emit == Emit::All && !request.dumps_lowering && !request.compare.is_asked;
+  const bool shows_run = request.emit == Emit::All && request.command != CommandName::Compare;
   if (shows_run) {
     print(command, print(model.reports()));
     if (request.checks)
       print(command, fmt::format("{:<12}every compiled stage agrees with the reference kernels\n", "check"));
-    if (request.run.is_asked) {
+    if (request.command == CommandName::Run) {
       const bool is_good = runner::judge_result(request.run, model.ports(), &*result, command.diags);
       print(command, runner::print(*result, model.ports()));
       if (!is_good) return;
     }
     const bool is_good =
-        request.bench.runs == 0 || command.clock.time("bench", [&] { return bench(command, model, *inputs); });
+        request.command != CommandName::Bench || command.clock.time("bench", [&] { return bench(command, model, *inputs); });
     if (!is_good) return;
   }
   if (asks_about_stages(request)) work_on_stages(command, model.kept_stages());

@@ -19,11 +19,11 @@ std::optional<std::string> program_text(const Command& command, const ir::Placem
                                         const Program& program) {
   const ir::Graph& graph = command.compilation.graph();
   const plan::PlanTargets& targets = command.compilation.targets();
-  if (command.request.dumps_lowering) return plan::print_lowerings(graph, placement, targets, program.built);
   switch (command.request.emit) {
     case Emit::Plan:
       return program.parts.empty() ? plan::print_plan(program.built.plan)
                                    : plan::print_parts(program.built.plan, program.parts);
+    case Emit::Lowering: return plan::print_lowerings(graph, placement, targets, program.built);
     case Emit::C: return plan::emit_c(graph, placement, targets, program.built, command.diags);
     case Emit::Llvm: return program.jit->llvm_text();
     case Emit::Asm: return program.jit->asm_text();
@@ -36,6 +36,18 @@ std::optional<std::string> program_text(const Command& command, const ir::Placem
 bool Command::print_or_write(std::string_view text) const {
   if (!request.output.empty()) return write_file(request.output, text, diags);
   print(text);
+  return true;
+}
+
+bool Command::answer(std::string_view lines, const std::function<std::string()>& document) const {
+  if (!request.json.is_asked) return print_or_write(lines);
+  if (!request.json.is_printed()) return print_or_write(lines) && write_document(document());
+  return request.output.empty() ? write_document(document()) : write_file(request.output, document(), diags);
+}
+
+bool Command::write_document(const std::string& document) const {
+  if (!request.json.is_printed()) return write_file(request.json.file, document, diags);
+  if (output.result) output.result(document);
   return true;
 }
 
@@ -71,9 +83,8 @@ bool show_placed_model(const Command& command, const ir::Placement& placement) {
   return files.commit(command.diags);
 }
 
-bool is_shown_after_build(const Request& request) {
-  return request.dumps_lowering || request.emit == Emit::Plan || request.emit == Emit::C ||
-         request.emit == Emit::Llvm || request.emit == Emit::Asm;
+bool is_shown_after_build(Emit emit) {
+  return emit == Emit::Plan || emit == Emit::Lowering || emit == Emit::C || emit == Emit::Llvm || emit == Emit::Asm;
 }
 
 void show_program(const Command& command, const ir::Placement& placement, const Program& program) {

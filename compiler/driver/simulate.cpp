@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--simulate`: the placement as always, and its plan on the clock of the event model alone.
+// `simulate`: the placement as always, and its plan on the clock of the event model alone.
 #include "compiler/driver/command.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/report/simulate/print_simulation.h"
@@ -26,14 +26,14 @@ std::optional<Simulated> place_for_simulation(const Command& command, const Cand
                                                                    /*log=*/nullptr, /*compiles=*/false);
   if (!found) return std::nullopt;
   if (!found->exceeded.empty()) {
-    command.diags.warning_at(Code::LimitExceeded, "--simulate", "{}", excess_text(found->exceeded));
+    command.diags.warning_at(Code::LimitExceeded, "simulate", "{}", excess_text(found->exceeded));
   }
   SimulatedSearch search{compilation.settings().strategy, found->seconds, human(found->predicted), 0, found->optimal};
   search.gap = place::gap(found->predicted, found->bound).value_or(0);
   return Simulated{std::move(found->placement), std::move(search)};
 }
 
-/// Writes `--trace`. Returns what `--timeline` adds to the report, nullopt after an error.
+/// Writes `--trace`. Returns what `trace` adds to the report, nullopt after an error.
 std::optional<std::string> timeline(const Command& command, const runtime::Plan& plan) {
   const runner::TraceRequest& request = command.request.trace;
   if (!request.is_asked()) return "";
@@ -47,7 +47,7 @@ std::optional<std::string> timeline(const Command& command, const runtime::Plan&
 void simulate(Command& command) {
   const Compilation& compilation = command.compilation;
   if (place::is_measured(compilation.strategy())) {
-    command.diags.error_at(Code::BadOption, "--simulate", "`{}` times plans, and nothing runs here",
+    command.diags.error_at(Code::BadOption, "simulate", "`{}` times plans, and nothing runs here",
                            compilation.settings().strategy);
     return;
   }
@@ -56,7 +56,7 @@ void simulate(Command& command) {
   auto simulated = command.clock.time("search", [&] { return place_for_simulation(command, *candidates); });
   if (!simulated || !save_placement(command, simulated->placement)) return;
   // Requests in flight share queues, so that the steps of each have to overlap.
-  const bool is_stream = compilation.settings().objective->is_stream || command.request.simulate.in_flight > 0;
+  const bool is_stream = compilation.settings().objective->is_stream || command.request.in_flight > 0;
   std::optional<plan::PlanTargets> overlapped;
   if (is_stream && !compilation.targets().is_concurrent) {
     overlapped = compilation.targets();
@@ -66,17 +66,18 @@ void simulate(Command& command) {
   auto plan = command.clock.time(
       "plan", [&] { return plan::outline_plan(compilation.graph(), simulated->placement, targets); });
   if (!plan) {
-    command.diags.error_at(Code::NoPlan, "--simulate",
+    command.diags.error_at(Code::NoPlan, "simulate",
                            "the placement has no plan: a value is where nothing puts it, "
                            "or a device has no room");
     return;
   }
-  const SimulateOptions options{targets.devices.size(), is_stream, command.request.simulate.in_flight};
+  const SimulateOptions options{targets.devices.size(), is_stream, command.request.in_flight};
   const Simulation simulation = simulate(*plan, options);
   const ir::Graph& graph = compilation.graph();
-  const std::string text = command.request.prints_json ? simulation_json(graph, simulation, simulated->search)
-                                                       : simulation_text(graph, simulation, simulated->search);
-  if (const auto steps = timeline(command, *plan)) command.print_or_write(text + *steps);
+  const auto steps = timeline(command, *plan);
+  if (!steps) return;
+  command.answer(simulation_text(graph, simulation, simulated->search) + *steps,
+                 [&] { return simulation_json(graph, simulation, simulated->search); });
 }
 
 }  // namespace collage::driver

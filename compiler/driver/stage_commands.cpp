@@ -14,6 +14,7 @@
 #include "compiler/report/json_text.h"
 #include "compiler/report/simulated.h"
 #include "compiler/request/constraints.h"
+#include "compiler/request/option_table.h"
 #include "compiler/request/select_nodes.h"
 #include "compiler/request/write_model.h"
 #include "include/collage/version.h"
@@ -25,17 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using support::Code;
 
-/// `a.plan` of stage 2  =>  `a.stage2.plan`. Streams serve all stages.
+/// `a.ir` of stage 2  =>  `a.stage2.ir`
 std::string name_of_stage(const std::string& name, size_t number) {
-  const bool is_stream = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
-  if (name.empty() || is_stream) return name;
-  const fs::path path(name);
-  return (path.parent_path() / fmt::format("{}.stage{}{}", path.stem().string(), number, path.extension().string()))
-      .string();
-}
-
-bool shows_text(const Request& request) {
-  return request.emit != Emit::All || request.dumps_lowering;
+  return with_infix(name, fmt::format("stage{}", number));
 }
 
 bool needs_placement(const Request& request) {
@@ -60,25 +53,29 @@ std::string title_of(const KeptStage& stage) {
 Request request_of(const Request& whole, const KeptStage& stage) {
   Request one = whole;
   one.run = {};
-  one.run.is_asked = whole.compare.is_asked && whole.run.is_asked;
   one.checks = false;  // each run was checked
-  if (!whole.compare.is_asked && !whole.verifies) one.bench = {};
-  one.compare.json.clear();
-  for (std::string* file : {&one.output, &one.placement.save, &one.placement.certificate, &one.placement.json,
-                            &one.bisect, &one.trace.file, &one.report}) {
-    *file = name_of_stage(*file, stage.number);
-  }
+  const bool has_run = whole.command == CommandName::Run || whole.command == CommandName::Check ||
+                       whole.command == CommandName::Bench;
+  if (has_run) one.command = CommandName::Compile;
+  one.json = {};  // one document for all
+  for_each_output(one, [&](std::string& path) { path = name_of_stage(path, stage.number); });
   return one;
 }
 
-/// Whether the questions are about nodes of this stage.
-bool has_nodes_asked(const QuestionRequest& questions, const ir::Graph& graph, const support::Diagnostics& diags) {
-  if (!questions.is_asked()) return true;
+bool asks_question(const Request& request) {
+  return request.command == CommandName::Why || request.command == CommandName::WhyNot;
+}
+
+/// Of `why` and `why-not`.
+const std::string& nodes_asked(const Request& request) {
+  return request.command == CommandName::Why ? request.questions.why : request.questions.why_not.front();
+}
+
+/// Whether the question is about nodes of this stage.
+bool has_nodes_asked(const Request& request, const ir::Graph& graph, const support::Diagnostics& diags) {
+  if (!asks_question(request)) return true;
   support::Diagnostics unheard(diags.sources());
-  const bool has_why = !questions.why.empty() && select_nodes(questions.why, graph, "--why", unheard);
-  const bool has_why_not =
-      !questions.why_not.empty() && select_nodes(questions.why_not.front(), graph, "--why-not", unheard);
-  return has_why || has_why_not;
+  return select_nodes(nodes_asked(request), graph, "why", unheard).has_value();
 }
 
 class StageCommands {
@@ -88,7 +85,7 @@ class StageCommands {
   void run(const std::vector<KeptStage>& stages) {
     bool is_asked_of_any = false;
     for (const KeptStage& stage : stages) {
-      if (!has_nodes_asked(request_.questions, stage.graph, command_.diags)) continue;
+      if (!has_nodes_asked(request_, stage.graph, command_.diags)) continue;
       is_asked_of_any = true;
       const bool has_run_time_shapes = stage.report.has_run_time_shapes;
       Settings settings = settings_of_stage(request_.settings, stage.graph, has_run_time_shapes, command_.diags);
@@ -98,23 +95,24 @@ class StageCommands {
       if (!is_left_out) work_on(stage, std::move(settings));
       if (command_.diags.has_errors()) break;
     }
-    if (request_.compare.is_asked) return show_comparisons(stages);
-    if (is_asked_of_any || !request_.questions.is_asked()) return;
-    const bool is_why = !request_.questions.why.empty();
-    command_.diags.error_at(Code::BadOption, is_why ? "--why" : "--why-not", "no stage has such a node: `{}`",
-                            is_why ? request_.questions.why : request_.questions.why_not.front());
+    if (is_compared()) return show_comparisons(stages);
+    if (is_asked_of_any || !asks_question(request_)) return;
+    command_.diags.error_at(Code::BadOption, std::string(row_of(request_.command).word), "no stage has such a node: `{}`",
+                            nodes_asked(request_));
   }
 
  private:
+  bool is_compared() const { return request_.command == CommandName::Compare; }
+
   void print(std::string_view text) const {
     if (command_.output.result) command_.output.result(text);
   }
 
-  /// Tables of `--compare` have their own titles.
+  /// Tables of `compare` have their own titles.
   void print_title(const KeptStage& stage, bool is_left_out) const {
-    if (request_.compare.is_asked) return;
+    if (is_compared()) return;
     const std::string end = is_left_out ? ": little work, run by the reference kernels" : "";
-    if (!shows_text(request_)) {
+    if (request_.emit == Emit::All) {
       print(fmt::format("{:<12}{}{}\n", fmt::format("stage {}", stage.number), title_of(stage), end));
     } else if (request_.output.empty() || is_left_out) {
       print(fmt::format("{} stage {}: {}{}\n", comment_of(request_.emit), stage.number, title_of(stage), end));
@@ -124,10 +122,6 @@ class StageCommands {
   void work_on(const KeptStage& stage, Settings settings) {
     Request one = request_of(request_, stage);
     one.settings = std::move(settings);
-    // Each question is for the stages that have its nodes.
-    QuestionRequest only_why{one.questions.why, {}}, only_why_not{"", one.questions.why_not};
-    if (!has_nodes_asked(only_why, stage.graph, command_.diags)) one.questions.why.clear();
-    if (!has_nodes_asked(only_why_not, stage.graph, command_.diags)) one.questions.why_not.clear();
     const fs::path path = name_of_stage(command_.source.path().string(), stage.number);
     ModelFile file{path, {stage.graph, {}}, files_of_constants(stage.graph, path.parent_path().string())};
     auto compilation = Compilation::open(std::move(file), command_.rules, one.settings, command_.diags);
@@ -137,9 +131,9 @@ class StageCommands {
     command.is_stage = true;
     for (const ir::Tensor& input : stage.inputs) command.inputs.push_back({input});
     Comparison compared;
-    if (one.compare.is_asked) command.compared = &compared;
+    if (is_compared()) command.compared = &compared;
     run_request(command);
-    if (!one.compare.is_asked || compared.rows.empty()) return;
+    if (!is_compared() || compared.rows.empty()) return;
     simulated_ = simulated_line(compilation->activations(), backends_with(compared));
     comparisons_.push_back(
         {stage.number, stage.report.where, stage.report.inputs, stage.report.runs, std::move(compared)});
@@ -156,19 +150,19 @@ class StageCommands {
   /// After an error those that there are, if any.
   void show_comparisons(const std::vector<KeptStage>& stages) {
     if (comparisons_.empty() && command_.diags.has_errors()) return;
-    if (request_.prints_json) {
+    if (request_.json.is_asked) {
       nlohmann::ordered_json json;
       json["collage"] = COLLAGE_VERSION;
       json["model"] = {{"name", stages.empty() ? "" : stages.front().graph.name}};
       json["compare"] = to_json(comparisons_);
-      print(printed(json));
-    } else if (comparisons_.empty()) {
+      if (request_.json.is_printed()) return print(printed(json));
+      if (!support::write_file(request_.json.file, printed(json), command_.diags)) return;
+    }
+    if (comparisons_.empty()) {
       print(fmt::format("{:<12}nothing: the reference kernels run every stage\n", "compare"));
     } else {
       print(driver::print(comparisons_) + simulated_);
     }
-    const std::string& file = request_.compare.json;
-    if (!file.empty()) support::write_file(file, printed(to_json(comparisons_)), command_.diags);
   }
 
   const StagedCommand& command_;
@@ -223,11 +217,12 @@ bool check_together(const std::string& text, const std::vector<KeptStage>& stage
 
 bool asks_about_stages(const Request& request) {
   const PlacementRequest& placement = request.placement;
-  const bool asks_for_files = !placement.save.empty() || !placement.json.empty() || !placement.certificate.empty() ||
-                              !request.report.empty() || !request.bisect.empty();
-  return request.emit != Emit::All || request.dumps_lowering || request.compare.is_asked ||
-         request.questions.is_asked() || request.verifies || request.profile > 0 || request.trace.is_asked() ||
-         !request.passes.print_after.empty() || asks_for_files;
+  const bool asks_for_files = !placement.save.empty() || !placement.certificate.empty() || !request.report.empty();
+  constexpr CommandSet kOfStages = CommandName::Compare | CommandName::Why | CommandName::WhyNot |
+                                   CommandName::VerifyCosts | CommandName::Profile | CommandName::Trace |
+                                   CommandName::Bisect;
+  return request.emit != Emit::All || kOfStages.has(request.command) || !request.passes.print_after.empty() ||
+         asks_for_files;
 }
 
 bool check_constraints(const Settings& settings, const std::vector<KeptStage>& stages, support::Diagnostics& diags) {

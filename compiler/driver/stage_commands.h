@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked of single stages of a model that runs in stages: each is a model by itself, whose inputs a run has given.
 //
-//     --emit, --dump-lowering, --why, --why-not         texts one after another, each below the name of its stage
-//     --verify-costs, --profile, --trace, --bisect      on the values that the stage had in its last run
-//     --save-placement, --certificate, --report, -o …   a file for each stage: a.plan => a.stage2.plan
-//     --compare                                         a table for each stage, and one of the sums
+//     --emit, why, why-not                              texts one after another, each below the name of its stage
+//     verify-costs, profile, trace, bisect              on the values that the stage had in its last run
+//     --save-placement, --certificate, --report, -o …   a file for each stage: a.ir => a.stage2.ir
+//     compare                                           a table for each stage, and one of the sums
 //
 // Stages with little work, which the reference kernels run, are not placed: only what is known before that is shown of them.
 #pragma once

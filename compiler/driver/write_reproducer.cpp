@@ -10,7 +10,7 @@
 
 #include "compiler/ir/placement/extract_partition.h"
 #include "compiler/ir/placement/print.h"
-#include "compiler/request/stated_options.h"
+#include "compiler/request/option_values.h"
 #include "compiler/request/write_model.h"
 #include "runtime/io/npy.h"
 #include "runtime/libraries/plugin/plugin.h"
@@ -153,23 +153,13 @@ ir::Constant written_out(const ir::Constant& constant) {
 
 /// The options that the partition depends on.
 std::string options_text(const Request& request) {
-  static const std::set<std::string> kRepeated = {"-t",        "--allow",    "--memory", "--disable-pass",
-                                                  "--threads", "--numerics", "--cpu"};
   std::string text;
-  for (const auto& [flag, values] : stated_options(request)) {
-    if (!kRepeated.contains(flag)) continue;
-    for (const std::string& value : values) text += fmt::format(" {} {}", flag, quoted(value));
-  }
-  const Settings& settings = request.settings;
-  const std::pair<const char*, bool> switches[] = {
-      {"--allow-code", settings.allows_code},
-      {"--allow-outside", settings.allows_outside},
-      {"--strict", settings.is_strict},
-      {"--costs=measured", settings.costs.mode == CostMode::Measured},
-      {"--costs=estimate", settings.costs.mode == CostMode::Estimate},
-  };
-  for (const auto& [flag, is_given] : switches) {
-    if (is_given) text += fmt::format(" {}", flag);
+  for (const OptionRow& row : option_table()) {
+    if (!row.is_of_parts || !is_given(row, request)) continue;
+    for (const std::string& value : texts_of(row, request)) {
+      text += fmt::format(" {}", short_name_of(row));
+      if (!row.value.empty()) text += " " + quoted(value);
+    }
   }
   return text;
 }
@@ -185,11 +175,11 @@ const std::string& input_name(const Reproducer& what, size_t i) {
 
 /// The command, with the files in `folder`, behind the name of the program.
 std::string arguments_text(const Reproducer& what, const RuleCopies& rules, const fs::path& folder) {
-  std::string text = " " + quoted((folder / "model.ir").string());
+  std::string text = " check " + quoted((folder / "model.ir").string());
   for (const std::string& path : rules.given()) {
     text += " -r " + quoted((folder / "rules" / path).lexically_normal().string());
   }
-  text += options_text(what.request) + " --check";
+  text += options_text(what.request);
   for (size_t i = 0; i < what.inputs.size(); ++i) {
     text += " --input " + quoted(input_name(what, i) + "=" + (folder / input_file(what, i)).string());
   }

@@ -4,7 +4,7 @@
 //     model.ir              the partition as a placed model, its weights beside it
 //     rules/                the rule files, what they include and their tables, as they lie to each other
 //     input_0.npy, …        what it reads; `.pb` where a .npy file has no such dtype
-//     run.sh                collagec model.ir -r rules/npu.rules --check --input x=input_0.npy
+//     run.sh                collagec check model.ir -r rules/npu.rules --input x=input_0.npy
 //
 // `run.sh` runs `$COLLAGEC` where it is set. Plug-ins beside or below their rule files come along; others, and programs that
 // price rules, stay where they are.

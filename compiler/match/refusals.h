@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why the rules of a backend do not take a node, in one order: of each rule in which the node's operator has a place,
-// the obstacle that its best attempt met; the nearest attempt first. `--place`, the summary and `--why-not` all ask
+// the obstacle that its best attempt met; the nearest attempt first. `--place`, the summary and `why-not` all ask
 // here, so that they give one reason for one node.
 //
 //     rule conv_relu { match y = Relu(c = Conv(x, w: const)) where c.group == 1 else "grouped" }

@@ -9,8 +9,6 @@ namespace collage::measure {
 
 /// The measured columns, in the order in which statements name them.
 inline constexpr const char* kCostColumns = "cost_ps, spread_ps, runs, failure, timeout_ps, date, disturbance";
-/// The same of tables that have no dates yet (version 1).
-inline constexpr const char* kCostColumnsOfFirst = "cost_ps, spread_ps, runs, failure, timeout_ps, 0, ''";
 
 /// The measured columns as they were read.
 struct CostColumns {

@@ -6,7 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "compiler/measure/cost_migrations.h"
+#include "compiler/measure/cost_tables.h"
+#include "compiler/measure/fleet/queue_schema.h"
 #include "compiler/measure/sql_statement.h"
 
 namespace collage::measure {
@@ -15,7 +16,7 @@ namespace {
 using runtime::Result;
 using runtime::Status;
 
-constexpr int64_t kApplication = 0x436f6c67;  ///< "Colg", in the file's header; the lock of a server for migrations
+constexpr int64_t kApplication = 0x436f6c67;  ///< "Colg", in the file's header; the lock of a server for making tables
 
 std::optional<int64_t> pragma(sqlite3* database, const char* text) {
   SqlStatement statement(database, text);
@@ -23,51 +24,48 @@ std::optional<int64_t> pragma(sqlite3* database, const char* text) {
   return statement.number(0);
 }
 
-Status checked_version(int64_t version, const char* Migration::*engine) {
-  const int64_t newest = newest_version(engine);
-  if (version >= kOldestVersion && version <= newest) return Status::ok();
-  return Status::error(fmt::format("it has version {}, this program needs {}", version, newest));
+Status checked_version(int64_t version) {
+  if (version == kTablesVersion) return Status::ok();
+  return Status::error(fmt::format("it has version {}, this program needs {}", version, kTablesVersion));
 }
 
 }  // namespace
 
-Result<int64_t> checked_schema(sqlite3* database) {
+Result<bool> has_tables(sqlite3* database) {
   std::optional<int64_t> application = pragma(database, "PRAGMA application_id");
   std::optional<int64_t> schema = pragma(database, "PRAGMA user_version");
   std::optional<int64_t> tables = pragma(database, "SELECT count(*) FROM sqlite_master");
   if (!application || !schema || !tables) return Status::error(sqlite3_errmsg(database));
-  if (*tables == 0 && *application == 0) return int64_t{0};
+  if (*tables == 0 && *application == 0) return false;
   if (*application != kApplication) return Status::error("it belongs to another program");
-  if (Status status = checked_version(*schema, &Migration::sqlite); !status) return status;
+  if (Status status = checked_version(*schema); !status) return status;
   SqlStatement check(database, "PRAGMA quick_check(1)");
   if (!check.step()) return Status::error(sqlite3_errmsg(database));
   if (const std::string found = check.text(0); found != "ok") {
     // Its first line may only say which database this is about.
     return Status::error("it is damaged: " + found.substr(found.find_last_of('\n') + 1));
   }
-  return *schema;
+  return true;
 }
 
-Status bring_up_to_date(sqlite3* database) {
-  const int64_t newest = newest_version(&Migration::sqlite);
-  Result<int64_t> schema = checked_schema(database);
-  if (!schema || *schema == newest) return schema.status();
+Status make_tables(sqlite3* database) {
+  Result<bool> exist = has_tables(database);
+  if (!exist || *exist) return exist.status();
   const auto execute = [&](const std::string& text) {
     return sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   };
   if (!execute("BEGIN IMMEDIATE")) return Status::error(sqlite3_errmsg(database));
-  schema = checked_schema(database);
+  exist = has_tables(database);
   const bool is_done =
-      schema && (*schema == newest ||
-                 (migrate_from(*schema, &Migration::sqlite, execute) &&
-                  execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication, newest))));
+      exist && (*exist || (execute(kSqliteTables) && execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                                                         kApplication, kTablesVersion))));
   if (is_done && execute("COMMIT")) return Status::ok();
-  Status failure = schema ? Status::error(sqlite3_errmsg(database)) : schema.status();
+  Status failure = exist ? Status::error(sqlite3_errmsg(database)) : exist.status();
   execute("ROLLBACK");
   return failure;
 }
 
-Result<int64_t> checked_schema(postgres::Connection& server) {
+Result<bool> has_tables(postgres::Connection& server) {
   auto about = server.execute(
       "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'), "
       "EXISTS(SELECT FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = 'collage'), "
@@ -77,43 +75,35 @@ Result<int64_t> checked_schema(postgres::Connection& server) {
   constexpr int64_t kOldestServer = 110000;
   if ((*about)->number(0, 0) < kOldestServer) return Status::error("the server is older than PostgreSQL 11");
   if ((*about)->text(0, 1) != "UTF8") return Status::error("the encoding of the database is not UTF8");
-  const bool has_tables = (*about)->text(0, 2) == "t", has_version = (*about)->text(0, 3) == "t";
-  if (!has_tables) return int64_t{0};
+  const bool has_any = (*about)->text(0, 2) == "t", has_version = (*about)->text(0, 3) == "t";
+  if (!has_any) return false;
   if (!has_version) return Status::error("its schema `collage` belongs to another program");
   auto version = server.execute("SELECT coalesce(max(version), 0) FROM collage.version");
   if (!version) return version.status();
-  const int64_t schema = (*version)->number(0, 0);
-  if (Status status = checked_version(schema, &Migration::postgres); !status) return status;
-  return schema;
+  if (Status status = checked_version((*version)->number(0, 0)); !status) return status;
+  return true;
 }
 
-Status bring_up_to_date(postgres::Connection& server) {
-  const int64_t newest = newest_version(&Migration::postgres);
-  Result<int64_t> schema = checked_schema(server);
-  if (!schema || *schema == newest) return schema.status();
-  const postgres::LongStatements are_long(server);  // of large tables
+Status make_tables(postgres::Connection& server) {
+  Result<bool> exist = has_tables(server);
+  if (!exist || *exist) return exist.status();
   return server.in_transaction([&]() -> Status {
     // Others wait here, and find nothing left to do.
     if (auto locked = server.execute("SELECT pg_advisory_xact_lock($1)", {kApplication}); !locked)
       return locked.status();
-    schema = checked_schema(server);
-    if (!schema || *schema == newest) return schema.status();
-    Status status = Status::ok();
-    const auto execute = [&](const char* statements) {
-      status = server.execute_script(statements);
-      return status.is_ok();
-    };
-    if (*schema == 0) {
-      // An administrator may have made it for a user who may not.
-      auto made = server.execute("SELECT FROM pg_namespace WHERE nspname = 'collage'");
-      if (!made) return made.status();
-      if ((*made)->size() == 0 && !execute("CREATE SCHEMA collage")) return status;
-      if (!execute(
-              "CREATE TABLE collage.version(version bigint PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())"))
-        return status;
+    exist = has_tables(server);
+    if (!exist || *exist) return exist.status();
+    // An administrator may have made it for a user who may not.
+    auto made = server.execute("SELECT FROM pg_namespace WHERE nspname = 'collage'");
+    if (!made) return made.status();
+    const char* schema = (*made)->size() == 0 ? "CREATE SCHEMA collage" : "";
+    for (const char* statements :
+         {schema, "CREATE TABLE collage.version(version bigint PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())",
+          kPostgresTables, fleet::kQueueTables}) {
+      if (*statements == '\0') continue;
+      if (Status status = server.execute_script(statements); !status) return status;
     }
-    if (!migrate_from(*schema, &Migration::postgres, execute)) return status;
-    return server.execute("INSERT INTO collage.version(version) VALUES($1)", {newest}).status();
+    return server.execute("INSERT INTO collage.version(version) VALUES($1)", {kTablesVersion}).status();
   });
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a database of costs (cost_database.h): their version, and how older ones get what they lack
-// (cost_migrations.h).
+// The tables of a database of costs (cost_database.h): made where there are none, refused where they
+// are of another version (cost_tables.h).
 #pragma once
-
-#include <cstdint>
 
 #include "compiler/measure/postgres/connection.h"
 #include "runtime/core/status.h"
@@ -12,13 +10,12 @@ struct sqlite3;
 
 namespace collage::measure {
 
-/// Return the version of sound tables of costs; 0 of an empty file, or where there are none. Return an error for anything
-/// else.
-runtime::Result<int64_t> checked_schema(sqlite3* database);
-runtime::Result<int64_t> checked_schema(postgres::Connection& server);
+/// Return whether there are tables, which are sound; false for an empty file. Return an error for anything else.
+runtime::Result<bool> has_tables(sqlite3* database);
+runtime::Result<bool> has_tables(postgres::Connection& server);
 
-/// Create what the newest version has and this database lacks. Other processes may do the same at the same time.
-runtime::Status bring_up_to_date(sqlite3* database);
-runtime::Status bring_up_to_date(postgres::Connection& server);
+/// Create the tables where there are none. Other processes may do the same at the same time.
+runtime::Status make_tables(sqlite3* database);
+runtime::Status make_tables(postgres::Connection& server);
 
 }  // namespace collage::measure

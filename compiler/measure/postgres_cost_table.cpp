@@ -224,12 +224,12 @@ Result<PostgresCostTable::Batch> PostgresCostTable::settle(const Batch& batch, W
   return gone;
 }
 
-Result<std::vector<CostRow>> PostgresCostTable::rows(bool has_dates, std::vector<int64_t>* numbers) {
+Result<std::vector<CostRow>> PostgresCostTable::rows(std::vector<int64_t>* numbers) {
   auto found =
       server_.execute(fmt::format("SELECT measurement.id, text, candidate, {} FROM collage.measurement JOIN "
                                   "collage.environment ON environment.id = "
                                   "measurement.environment ORDER BY text COLLATE \"C\", candidate COLLATE \"C\"",
-                                  has_dates ? kCostColumns : kCostColumnsOfFirst));
+                                  kCostColumns));
   if (!found) return found.status();
   std::vector<CostRow> rows;
   for (size_t row = 0; row < (*found)->size(); ++row) {

@@ -24,7 +24,7 @@ class PostgresCostTable {
   /// As CostDatabase's. Expects a transaction. Waits for others that write the same rows.
   runtime::Result<Written> write(const std::vector<CostRow>& rows);
   /// All rows, ordered by environment and candidate; `numbers` gets their ids, if given.
-  runtime::Result<std::vector<CostRow>> rows(bool has_dates, std::vector<int64_t>* numbers = nullptr);
+  runtime::Result<std::vector<CostRow>> rows(std::vector<int64_t>* numbers = nullptr);
   /// Makes others who write wait until the transaction ends.
   runtime::Status lock();
   /// Removes rows by their ids, with the records of who measured them, and such records that have no row any more. Expects a

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/measure/cost_migrations.h"
 #include "compiler/measure/cost_schema.h"
 
 namespace collage::measure {
@@ -13,14 +12,6 @@ using runtime::Result;
 using runtime::Status;
 
 namespace {
-
-/// The version of the tables that a user may use, made or brought up to date if necessary.
-Result<int64_t> usable_schema(postgres::Connection& server) {
-  const Status status = bring_up_to_date(server);
-  const Result<int64_t> schema = checked_schema(server);
-  // What this user may not bring up to date can be read.
-  return status || (schema && *schema >= kVersionWithDates) ? schema : Result<int64_t>(status);
-}
 
 /// Whether the server takes what is written, and does not only repeat what another one writes.
 Result<bool> is_writable(postgres::Connection& server) {
@@ -45,8 +36,11 @@ Result<std::unique_ptr<CostDatabase>> PostgresCosts::open(const std::string& add
   auto server = postgres::Connection::open(address);
   if (!server) return server.status();
   postgres::Retry retry(**server);
-  const Result<int64_t> schema = retry.ask([&] { return usable_schema(**server); });
-  if (!schema) return schema.status();
+  const Result<bool> exist = retry.ask([&]() -> Result<bool> {
+    if (Status status = measure::make_tables(**server); !status) return status;
+    return true;
+  });
+  if (!exist) return exist.status();
   const Result<bool> writes = retry.ask([&] { return is_writable(**server); });
   if (!writes) return writes.status();
   return std::unique_ptr<CostDatabase>(new PostgresCosts(std::move(*server), false, *writes, std::move(verdict)));
@@ -55,12 +49,10 @@ Result<std::unique_ptr<CostDatabase>> PostgresCosts::open(const std::string& add
 Result<std::unique_ptr<CostDatabase>> PostgresCosts::open_to_read(const std::string& address) {
   auto server = postgres::Connection::open(address);
   if (!server) return server.status();
-  const Result<int64_t> schema = postgres::Retry(**server).ask([&] { return checked_schema(**server); });
-  if (!schema) return schema.status();
-  if (*schema == 0) return Status::error("it is empty");
-  std::unique_ptr<PostgresCosts> made(new PostgresCosts(std::move(*server), true, false, nullptr));
-  made->has_dates_ = *schema >= kVersionWithDates;
-  return std::unique_ptr<CostDatabase>(std::move(made));
+  const Result<bool> exist = postgres::Retry(**server).ask([&] { return has_tables(**server); });
+  if (!exist) return exist.status();
+  if (!*exist) return Status::error("it is empty");
+  return std::unique_ptr<CostDatabase>(new PostgresCosts(std::move(*server), true, false, nullptr));
 }
 
 std::string PostgresCosts::take_lost() {
@@ -74,7 +66,7 @@ Status PostgresCosts::on_server(const std::function<Status()>& body) {
 
 Status PostgresCosts::make_tables() {
   table_.forget_environments();
-  return bring_up_to_date(*server_);
+  return measure::make_tables(*server_);
 }
 
 Status PostgresCosts::in_transaction(const std::function<Status()>& body) {
@@ -101,7 +93,7 @@ std::optional<CostRow> PostgresCosts::look_up(const std::string& environment, co
 Result<std::vector<CostRow>> PostgresCosts::rows() {
   std::vector<CostRow> rows;
   Status status = on_server([&] {
-    Result<std::vector<CostRow>> found = table_.rows(has_dates_);
+    Result<std::vector<CostRow>> found = table_.rows();
     if (found) rows = std::move(*found);
     return found.status();
   });
@@ -125,7 +117,7 @@ Result<size_t> PostgresCosts::remove_if(const std::function<bool(const CostRow&)
   Status status = in_transaction([&]() -> Status {
     if (Status locked = table_.lock(); !locked) return locked;
     std::vector<int64_t> numbers, chosen;
-    const Result<std::vector<CostRow>> all = table_.rows(true, &numbers);
+    const Result<std::vector<CostRow>> all = table_.rows(&numbers);
     if (!all) return all.status();
     for (size_t row = 0; row < all->size(); ++row) {
       if (is_removed((*all)[row])) chosen.push_back(numbers[row]);

@@ -50,7 +50,6 @@ class PostgresCosts : public CostDatabase {
 
   std::unique_ptr<postgres::Connection> server_;
   PostgresCostTable table_;
-  bool has_dates_ = true;  ///< false: of version 1, opened to read
   bool only_reads_;        ///< opened to read
   postgres::Retry retry_;
   bool is_loss_reported_ = false;

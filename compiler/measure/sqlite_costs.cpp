@@ -12,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "compiler/measure/cost_migrations.h"
 #include "compiler/measure/cost_rules.h"
 #include "compiler/measure/cost_schema.h"
 #include "compiler/measure/sql_statement.h"
@@ -81,7 +80,7 @@ runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open(const std::stri
   std::unique_ptr<CostDatabase> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return refusal_to_make(database, opened, path);
   sqlite3_busy_timeout(database, kBusyMilliseconds);
-  if (runtime::Status status = bring_up_to_date(database); !status) {
+  if (runtime::Status status = make_tables(database); !status) {
     std::unique_ptr<CostDatabase> unwritable = open_unwritable(path);
     return unwritable ? runtime::Result(std::move(unwritable)) : status;
   }
@@ -102,8 +101,8 @@ std::unique_ptr<CostDatabase> SqliteCosts::open_unwritable(const std::string& pa
   const int opened = sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
   std::unique_ptr<CostDatabase> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return nullptr;
-  runtime::Result<int64_t> schema = checked_schema(database);
-  return schema && *schema >= kVersionWithDates ? std::move(made) : nullptr;
+  const runtime::Result<bool> exist = has_tables(database);
+  return exist && *exist ? std::move(made) : nullptr;
 }
 
 runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open_to_read(const std::string& path) {
@@ -112,13 +111,12 @@ runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open_to_read(const s
   std::unique_ptr<SqliteCosts> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return refusal_to_open(database, opened);
   sqlite3_busy_timeout(database, kBusyMilliseconds);
-  runtime::Result<int64_t> schema = checked_schema(database);
-  if (!schema) {
+  const runtime::Result<bool> exist = has_tables(database);
+  if (!exist) {
     std::unique_ptr<CostDatabase> unwritable = open_unwritable(path);
-    return unwritable ? runtime::Result(std::move(unwritable)) : schema.status();
+    return unwritable ? runtime::Result(std::move(unwritable)) : exist.status();
   }
-  if (*schema == 0) return runtime::Status::error("it is empty");
-  made->has_dates_ = *schema >= kVersionWithDates;
+  if (!*exist) return runtime::Status::error("it is empty");
   return std::unique_ptr<CostDatabase>(std::move(made));
 }
 
@@ -194,7 +192,7 @@ runtime::Result<std::vector<CostRow>> SqliteCosts::rows() {
   const std::string text = fmt::format(
       "SELECT text, candidate, {} FROM measurement JOIN environment ON environment.id = measurement.environment "
       "ORDER BY text, candidate",
-      has_dates_ ? kCostColumns : kCostColumnsOfFirst);
+      kCostColumns);
   SqlStatement query(database_, text.c_str());
   std::vector<CostRow> rows;
   while (query.step()) {

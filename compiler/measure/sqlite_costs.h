@@ -42,7 +42,6 @@ class SqliteCosts : public CostDatabase {
   bool write_row(const CostRow& row, Written* written);
 
   sqlite3* database_;
-  bool has_dates_ = true;  ///< false: of version 1, opened to read
   std::map<std::string, int64_t> environments_;
 };
 

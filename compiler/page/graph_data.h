@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of the page, and what of a placement `--placement-json` leaves out: the rules with their places in the rule
+// The graph of the page, and what of a placement `--json=FILE` leaves out: the rules with their places in the rule
 // files, what costs are made of, and the blocks in which the page shows partitions and nodes (blocks.h).
 #pragma once
 

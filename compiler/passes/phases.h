@@ -37,7 +37,7 @@ Schedule compose_pre_phase(const std::vector<const ir::Backend*>& active);
 /// Composes `phase post` of one backend. Expects checked phases.
 Schedule compose_post_phase(const ir::Backend& backend);
 
-/// A table for `--print-passes`.
+/// A table for `--emit=passes`.
 std::string to_string(const Schedule& schedule);
 
 }  // namespace collage::passes

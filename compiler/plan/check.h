@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--check`: runs the plan once and compares the results of every partition with those of the reference kernels.
+// `check`: runs the plan once and compares the results of every partition with those of the reference kernels.
 #pragma once
 
 #include <optional>

@@ -54,7 +54,7 @@ std::vector<int> places_of(const LoweringRequest& request, const std::vector<ir:
 
 /// Does a runtime that does as the request says compute with less than f32?
 bool loses_precision(const LoweringRequest& request);
-/// Relative error that `--check` allows where this is so: some roundings of the operands and of each result in turn.
+/// Relative error that `check` allows where this is so: some roundings of the operands and of each result in turn.
 double tolerance_of(const LoweringRequest& request);
 
 /// Returns the requests of a partition, by first node; none where it has no matches, or its backend no rules. Returns

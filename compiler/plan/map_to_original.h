@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans are built of rewritten models. Here they are mapped back to the model that was placed: callers such as
-// `--check` expect its ids.
+// `check` expect its ids.
 #pragma once
 
 #include "compiler/plan/build_plan.h"

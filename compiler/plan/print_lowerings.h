@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs each partition, and what its rules ask for (`--dump-lowering`).
+// What runs each partition, and what its rules ask for (`--emit=lowering`).
 #pragma once
 
 #include <string>

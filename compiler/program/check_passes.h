@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--check` of what runs before placement: does the model that passes and rewrites of rule files made compute what the
+// `check` of what runs before placement: does the model that passes and rewrites of rule files made compute what the
 // model as given does?
 #pragma once
 

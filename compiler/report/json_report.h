@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--json`: one document on standard output instead of the lines for people. Times are seconds, sizes bytes; a field
+// `--json`: one document on standard output instead of the lines for people, or beside them in a file. Times are seconds, sizes bytes; a field
 // whose fact does not exist is left out. Further fields may come; those below stay.
 //
 // Always:
 //     collage          version of the compiler
 //     model            {name, ops, parameters, flops}
-// Of a compilation, `--why` and `--why-not`:
-//     placement        as `--placement-json` writes it: strategy, cost, objective, partitions, conversions, refusals, …
+// Of a compilation, `why` and `why-not`:
+//     placement        strategy, cost, objective, partitions, conversions, refusals, …
 // Of a compilation, which prints a summary otherwise:
 //     search           {outcome: optimal | best found | interrupted | none, seconds, states}
 //     backends         [{backend, rules, absent, ops, partitions, macs, predicted_s, refused: [text]}]; one row of the
@@ -18,15 +18,18 @@
 //     growth_capped    seeds whose growth a limit ended
 //     uncompiled       {operator: nodes on reference kernels}
 //     uncompiled_why   {operator: [text]}; the reasons, each once
-// Of `--why` and `--why-not`:
+// Of `run` and `bench`, beside what a compilation has:
+//     run              outputs, classes and comparisons with files, as `collage-run --json` has them
+//     threads, bench   {median_s, least_s, simulated_s, runs_s, makespan_s, stream_s}
+// Of `why` and `why-not`:
 //     why, why_not     [{answer, rows: [{label, text}]}]; `answer` is the first line, `rows` the indented ones. A label
 //                      holds until the next one
-// Of `--compare`:
+// Of `compare`:
 //     compare          {model, objective, runs, strategies: [{strategy, predicted_s or predicted_j, ratio, optimal,
 //                      bound_s or bound_j, partitions, conversions, mac_share, search_s, states, measured: {median_s,
 //                      least_s, ratio, difference}}], disagreement}; `failure` in place of the figures where a strategy
 //                      finds no placement
-// Of `--compare` of a model that runs in stages, in place of that, and `model` has a name only:
+// Of `compare` of a model that runs in stages, in place of that, and `model` has a name only:
 //     compare          {stages: [{stage, where, inputs, runs, compare: as above}], total: [{strategy, predicted_s or
 //                      predicted_j, ratio, measured_s}]}; `failure` in place of the figures as above
 #pragma once
@@ -44,7 +47,7 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
 std::string answers_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report,
                          const std::string& why, const std::string& why_not);
 
-/// `comparison`: the document of `--compare-json`.
+/// `comparison`: what stands at `compare`.
 std::string comparison_json(const ir::Graph& graph, const nlohmann::ordered_json& comparison);
 
 }  // namespace collage::driver

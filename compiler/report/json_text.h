@@ -19,7 +19,7 @@ nlohmann::ordered_json comparison_object(const ir::Graph& graph, const nlohmann:
 /// What all documents of `--json` begin with.
 nlohmann::ordered_json model_object(const ir::Graph& graph);
 
-/// The document of `--placement-json`, as a part of others.
+/// The document of `--json=FILE`, as a part of others.
 nlohmann::ordered_json placement_object(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
 }  // namespace collage::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--diff-placements`: the differences between two placements of one graph, by node and in predicted time.
+// `diff`: the differences between two placements of one graph, by node and in predicted time.
 //
 //     placement      a.placement   b.placement
 //     predicted      7.2 us        23.97 us      +232.9 %

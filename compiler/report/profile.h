@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--profile`: where the time of a run goes.
+// `profile`: where the time of a run goes.
 #pragma once
 
 #include <optional>

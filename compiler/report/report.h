@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a compilation: the summary on the terminal and `--placement-json`. Plain data and its printers.
+// The report of a compilation: the summary on the terminal and the placement as JSON. Plain data and its printers.
 #pragma once
 
 #include <optional>
@@ -72,7 +72,7 @@ struct Report {
 /// The summary, as lines.
 std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
-/// The JSON of `--placement-json`. Nodes are named by their first result.
+/// The JSON of a placement. Nodes are named by their first result.
 std::string placement_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
 }  // namespace collage::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--verify-costs`: predicted and measured costs, partition by partition and end to end.
+// `verify-costs`: predicted and measured costs, partition by partition and end to end.
 //
 //     verify      partition   backend   predicted       alone     error  in the run
 //                 p0          host        3.10 us     3.52 us   +13.5 %     3.60 us

@@ -165,7 +165,7 @@ std::optional<ModelFile> ModelSource::specialise_whole(const Specialisation& to,
   if (node) why = limit_met(*onnx_, {to.bindings, made->bound}, *node, diags).value_or(why);
   return diags
       .error_at(Code::NotConstant, node ? node->where : path_.string(), "{}, so the model has no plan as a whole", why)
-      .note("`collagec {} --run --input NAME=FILE …` runs it in stages", path_.string());
+      .note("`collagec run {} --input NAME=FILE …` runs it in stages", path_.string());
 }
 
 }  // namespace collage::driver

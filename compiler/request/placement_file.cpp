@@ -110,11 +110,7 @@ class PlacementReader {
         owner_(graph.node_count(), -1) {}
 
   std::optional<ir::Placement> read() {
-    // `plan` is what files of earlier versions say.
-    if (is_word("plan"))
-      advance();
-    else if (!word("placement"))
-      return std::nullopt;
+    if (!word("placement")) return std::nullopt;
     if (token_.kind != 'a' || token_.text != "1") {
       wrong("`1`, the version of the form");
       return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A placement as a small text of its own, independent of weights and of how the model is stored (`--save-placement`,
-// `--placement`, `--diff-placements`). It names nodes by their first result, after the passes:
+// `--placement`, `collagec diff`). It names nodes by their first result, after the passes:
 //
 //     placement 1
 //     partition @p0 on host(host) rule "pointwise" { %a, %b }
@@ -10,7 +10,7 @@
 // The head is that of a partition in the model language. Rules and formats may be left out: then the cheapest that fit
 // are taken. There are no costs, which come from the rules, and no conversions, which follow from the formats. A
 // partition that was joined from several is priced as one, so a replay may predict less time than the search did. Nodes
-// that no partition names are searched. Files of earlier versions begin with `plan 1` and are read as well.
+// that no partition names are searched.
 #pragma once
 
 #include <optional>

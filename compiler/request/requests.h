@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user asks for, in types. `read_request` converts the options of the command line, the only code that knows
-// them; a program that embeds the compiler fills ModelRequest and Settings itself. Names of nodes, backends and devices
-// stay text here: only a model and rules give them a meaning (Compilation resolves each of them once).
+// What the user asks for: the one place that the command line and the C interface write to, by the rows of options.def.
+// A program that embeds the compiler fills it itself. Names of nodes, backends and devices stay text here: only a model
+// and rules give them a meaning (Compilation resolves each of them once).
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,27 @@
 #include "compiler/place/problem/search_options.h"
 #include "compiler/quantize/range.h"
 #include "compiler/quantize/scale.h"
-#include "compiler/request/options.h"
-#include "runtime/support/diagnostic.h"
+#include "compiler/request/command_table.h"
+#include "runtime/runner/run_request.h"
 
 namespace collage::driver {
+
+/// The stage after which the compilation stops, and what it prints there. `All`: it does not stop.
+enum class Emit { All, Ast, Passes, Graph, Ir, Candidates, Placement, Lowering, Plan, Llvm, Asm, C, Onnx };
+
+/// Where costs that rules call `measured` come from. Choose: measured, if an active rule file says so.
+enum class CostMode { Choose, Measured, Estimate };
+
+using runner::NamedFile;
+
+/// Defaults and ends of ranges, which the requests of a library share.
+inline constexpr double kMostSeconds = 1e6;
+inline constexpr uint64_t kMostStates = 1'000'000'000'000'000;
+inline constexpr int kEvolveEvaluations = 24;
+inline constexpr double kMeasureTimeout = 10;  ///< seconds
+inline constexpr int kKeptStages = 64;
+inline constexpr int kProfileRows = 10;
+inline constexpr int kTimedRuns = 20;
 
 /// As many states as a search may take where time alone is its limit; it multiplies and adds to the number.
 inline constexpr uint64_t kUnlimitedStates = UINT64_MAX / 1024;
@@ -29,12 +46,12 @@ inline constexpr uint64_t kUnlimitedStates = UINT64_MAX / 1024;
 inline constexpr std::string_view kForgetLost = "forget", kEstimateLost = "estimate";
 
 struct ModelRequest {
-  std::string path;                          ///< .onnx, or a text in the model language
+  std::string path{};                        ///< .onnx, or a text in the model language
   std::vector<ir::ShapeBinding> bindings{};  ///< of dimensions that the model leaves open
   /// Specialisations that are asked for one after another, each by bindings beside those; empty: one without.
   std::vector<std::vector<ir::ShapeBinding>> buckets{};
-  int kept_stages = kKeptStages;
-  bool allows_outside = false;  ///< it may lead to any file
+  int kept_stages = kKeptStages;  ///< of a model that runs in stages
+  bool allows_outside = false;    ///< it may lead to any file
 };
 
 /// Where the costs of candidates come from.
@@ -62,16 +79,20 @@ struct Settings {
   const place::Objective* objective = place::default_objective();
   std::vector<std::string> memory{};                       ///< `npu[0]=4MiB`: caps
   std::vector<std::string> place{}, forbid{}, together{};  ///< constraints on nodes
-  place::SearchOptions search{};
+  uint64_t max_states = 0;                                 ///< of the search; 0: the usual number
+  std::optional<double> budget{};                          ///< seconds of the search
+  bool keeps_multipliers = false;                          ///< of the search, for a certificate
   CostRequest costs{};
   std::optional<std::string> cache{};           ///< folder of code and solutions; empty: none; absent: the user's
   int threads = 1;                              ///< of the host
   codegen::CodeTarget code{};                   ///< of the host
   int evolve_evaluations = kEvolveEvaluations;  ///< placements that the strategy `evolve` measures
+
+  /// A budget of time alone lifts the usual limit of states.
+  place::SearchOptions search() const;
 };
 
 struct PassRequest {
-  bool prints_schedule = false;  ///< print which passes run, and stop
   std::vector<std::string> print_after{};
   std::vector<std::string> disabled{};
 };
@@ -83,20 +104,12 @@ struct PlacementRequest {
   std::vector<std::string> diff{};  ///< two placement files to be compared, or none
   std::string save{};
   std::string certificate{};
-  std::string json{};
 };
 
-struct CompareRequest {
-  bool is_asked = false;
-  std::string json{};
-};
-
-/// `--why` and `--why-not`.
+/// What `why` and `why-not` are about.
 struct QuestionRequest {
   std::string why{};                   ///< nodes
   std::vector<std::string> why_not{};  ///< nodes, backend
-
-  bool is_asked() const { return !why.empty() || !why_not.empty(); }
 };
 
 /// `--calibrate` and what goes with it.
@@ -113,57 +126,52 @@ struct QuantizeRequest {
   bool is_asked() const { return !calibrate.empty() || !calibration.empty(); }
 };
 
-/// `--simulate`
-struct SimulateRequest {
+/// The answer as one JSON document.
+struct JsonRequest {
   bool is_asked = false;
-  int in_flight = 0;  ///< requests of a stream; 0: what the objective asks for
+  std::string file{};  ///< empty: it is printed in place of the lines for people
+
+  bool is_printed() const { return is_asked && file.empty(); }
 };
 
-struct BenchRequest {
-  int runs = 0;
-  std::string json{};
+/// Limits of the process.
+struct LimitRequest {
+  std::string memory{};             ///< `2GiB`; empty: no limit
+  std::optional<double> seconds{};  ///< absent: no limit
 };
 
 struct Request {
-  ModelRequest model;
-  std::vector<std::string> rules;  ///< files and folders
-  Settings settings;
-  PassRequest passes;
+  CommandName command = CommandName::Compile;
+  ModelRequest model{};
+  std::vector<std::string> rules{};  ///< files and folders; empty: those of the installation
+  Settings settings{};
+  PassRequest passes{};
   Emit emit = Emit::All;
-  std::string output;
-  PlacementRequest placement;
-  CompareRequest compare;
-  QuestionRequest questions;
-  QuantizeRequest quantize;
-  SimulateRequest simulate{};
-  bool dumps_lowering = false;
-  runner::RunRequest run;
-  BenchRequest bench;
-  bool checks = false;
-  std::string bisect{};  ///< folder for what differs; empty: nothing is bisected
-  std::string faults{};  ///< of devices: file or text; empty: none
-  bool verifies = false;
-  int profile = 0;  ///< rows
+  std::string output{};  ///< a file; of `bisect` a folder
+  PlacementRequest placement{};
+  QuestionRequest questions{};
+  QuantizeRequest quantize{};
+  runner::RunRequest run{};
+  bool checks = false;    ///< before a run
+  int runs = 0;           ///< that are timed; 0: the usual number, of `compare` none
+  int in_flight = 0;      ///< of `simulate`, requests of a stream; 0: what the objective asks for
+  std::string faults{};   ///< of devices: file or text; empty: none
+  int profile_rows = kProfileRows;
   runner::TraceRequest trace{};
   bool prints_device_log = false;
   bool prints_times = false;
-  bool prints_json = false;  ///< in place of the lines for people
-  std::string report{};      ///< page to write; empty: none
+  JsonRequest json{};
+  std::string report{};  ///< page to write; empty: none
+  LimitRequest limits{};
 
   /// The model is executed after it was compiled.
-  bool executes() const {
-    if (simulate.is_asked) return false;
-    return run.is_asked || checks || !bisect.empty() || verifies || bench.runs > 0 || profile > 0 || trace.is_asked();
-  }
+  bool executes() const;
   /// Shapes follow from the inputs that are given, and a model in stages runs so that its stages are known. Inputs beside
   /// `--calibrate` are for measuring errors.
   bool gives_inputs() const { return executes() || (!run.inputs.empty() && !quantize.is_asked()); }
 };
 
-/// Returns nullopt after an error: an objective that does not exist, a shape that is none.
-std::optional<Request> read_request(const Options& options, support::Diagnostics& diags);
-
-/// The budget of a search. One of time alone lifts the default limit of states. `max_states`: 0 where none is given.
-place::SearchOptions search_options(uint64_t max_states, std::optional<double> max_seconds);
+/// Adds what follows from the command and its options: that `simulate` estimates costs, which rules there are, …
+void complete(Request& request);
 
 }  // namespace collage::driver

@@ -29,7 +29,7 @@ backend NAME version 1 {
   // A convolution, with an activation if there is one. `b?` may be left out, `w: const` must be a constant.
   rule conv {
     match y = Relu?(c = Conv(x, w: const, b?: const))
-    // Each `where` says no with a reason: it is what `collagec --why-not` shows.
+    // Each `where` says no with a reason: it is what `collagec why-not` shows.
     where dtype(x) == f32         else "dtype {dtype(x)}, need f32"
     where rank(x) == 4            else "{rank(x)} dimensions, need an image"
     where c.group == 1            else "{c.group} groups, need 1"

@@ -13,7 +13,7 @@
 namespace collage::rules_tool {
 namespace {
 
-/// As `--check` has it.
+/// As `check` has it.
 constexpr double kTolerance = 1e-4;
 
 }  // namespace

@@ -32,7 +32,7 @@ ir::Tensor random_tensor(const ir::TensorType& type, const Trial& trial, std::mt
 /// Changes every constant of which the test's model does not say what is in it.
 void change_constants(ir::Graph& graph, const Trial& trial, std::mt19937_64& random);
 
-/// Index of the first element that differs by more than `--check` allows, or -1.
+/// Index of the first element that differs by more than `check` allows, or -1.
 int64_t first_difference(const ir::Tensor& left, const ir::Tensor& right);
 
 /// `[0, 3]`

@@ -83,7 +83,7 @@ bool StageProgram::compile(Settings settings, const StageSettings& from, support
   program_ = build_program(compilation_->graph(), found->placement, compilation_->targets(), options, diags);
   if (!program_) return false;
   if (checks_ && !program_->parts.empty()) {
-    return diags.error_at(support::Code::BadOption, "--check", "stages of a model cannot be checked on several hosts");
+    return diags.error_at(support::Code::BadOption, "check", "stages of a model cannot be checked on several hosts");
   }
   backends_ = backends_of(program_->built.plan);
   executor_ = load_program(*program_, compilation_->settings().threads, diags);

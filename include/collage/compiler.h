@@ -120,7 +120,7 @@ COLLAGE_API double collage_placement_value(const collage_placement* placement);
 COLLAGE_API double collage_placement_bound(const collage_placement* placement);
 /* The summary that the command prints. */
 COLLAGE_API char* collage_placement_summary(const collage_placement* placement);
-/* The placement file (`placement` above reads it), and the JSON of `--placement-json`. */
+/* The placement file (`placement` above reads it), and what the JSON of `--json` has at `placement`. */
 COLLAGE_API char* collage_placement_text(const collage_placement* placement);
 COLLAGE_API char* collage_placement_json(const collage_placement* placement);
 /* The JSON of `collagec --json`, without what further searches would add: baselines and limits. */
@@ -135,10 +135,10 @@ COLLAGE_API char* collage_placement_nodes_json(const collage_placement* placemen
 COLLAGE_API char* collage_why(const collage_placement* placement, const char* nodes);
 /* Why nodes are not on a backend. NULL after an error. */
 COLLAGE_API char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend);
-/* The same answers as the JSON of `--why --json` and `--why-not --json`. */
+/* The same answers as the JSON of `why --json` and `why-not --json`. */
 COLLAGE_API char* collage_why_json(const collage_placement* placement, const char* nodes);
 COLLAGE_API char* collage_why_not_json(const collage_placement* placement, const char* nodes, const char* backend);
-/* Every strategy on the model of this placement: the JSON of `--compare --json`. `runs` > 0: what each finds is built, run
+/* Every strategy on the model of this placement: the JSON of `compare --json`. `runs` > 0: what each finds is built, run
  * so often on random inputs, in turn with the others, and compared with the reference kernels; a result that differs
  * is an error. Measured costs that the search did without are measured first. NULL after an error. */
 COLLAGE_API char* collage_compare_json(const collage_placement* placement, int32_t runs);

@@ -46,7 +46,7 @@ class Placement(Table):
     conversions  a table: value, from, to, bytes, cost_s
     backends     a table: backend, rules, ops, partitions, macs, predicted_s, refused; absent says why it cannot be used,
                  simulated is true where a simulator stands for the device
-    document     all of it as the JSON document of `collagec --placement-json`
+    document     all of it as the JSON document of `collagec --json` at `placement`
     summary      the lines that `collagec` prints
     text         a placement file: `compile(…, placement=text)` follows it
     """

@@ -73,18 +73,18 @@ def test_pandas(digits):
 
 def test_explain(digits, build, digits_path):
     why = digits.explain("conv1")
-    expected = command(build, digits_path, "--why", "conv1")["why"]
+    expected = command(build, "why", digits_path, "conv1")["why"]
     assert [one.answer for one in why] == [one["answer"] for one in expected]
     assert [row for row in why[0].rows] == [(row["label"], row["text"]) for row in expected[0]["rows"]]
     assert str(why).startswith("%conv1 (Conv) runs on ")
     why_not = digits.explain("conv*", "npu")
     assert [one.answer for one in why_not] == [
-        one["answer"] for one in command(build, digits_path, "--why-not", "conv*", "npu")["why_not"]]
+        one["answer"] for one in command(build, "why-not", digits_path, "conv*", "npu")["why_not"]]
 
 
 def test_compare(digits, build, digits_path):
     table = digits.compare()
-    expected = command(build, digits_path, "--compare")["compare"]["strategies"]
+    expected = command(build, "compare", digits_path)["compare"]["strategies"]
     assert table.column("strategy") == [one["strategy"] for one in expected]
     assert table.column("predicted_s") == [one.get("predicted_s") for one in expected]
     assert table[0]["strategy"] == "optimal" and table[0]["macs_onednn"] == expected[0]["mac_share"].get("onednn")

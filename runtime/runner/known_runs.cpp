@@ -15,7 +15,7 @@ std::optional<KnownRunsReport> check_known_runs(const runtime::Plan& plan, runti
                                                 double tolerance, support::Diagnostics& diags) {
   if (plan.known_runs.empty()) {
     diags.error_at(Code::BadOption, "--check",
-                   "the package has no results to compare with: `collagec MODEL --check -o FILE` "
+                   "the package has no results to compare with: `collagec check MODEL -o FILE` "
                    "puts those of a checked run into it");
     return std::nullopt;
   }

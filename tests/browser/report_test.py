@@ -28,12 +28,16 @@ def check(good, what):
         sys.exit(f"the page is wrong: {what}")
 
 
-def compile_model(folder, model, *options):
+def compile_model(folder, model, rules, *options):
     """The page and, where that is asked for, the JSON."""
     page = os.path.join(folder, "page.html")
-    command = [collagec, model, "-r", *options, "--report", page, "--cache=", "-o", os.path.join(folder, "out.placed.ir")]
-    if "--compare" in options or "--diff-placements" in options:
-        command = command[:-2]
+    command, others = [collagec, model], options
+    if options and options[0] in ("bench", "compare", "diff"):
+        files = 2 if options[0] == "diff" else 0
+        command, others = [collagec, options[0], model, *options[1:1 + files]], options[1 + files:]
+    command += ["-r", rules, *others, "--report", page, "--cache="]
+    if command[1] not in ("compare", "diff"):
+        command += ["-o", os.path.join(folder, "out.placed.ir")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if "lacks the libraries" in done.stderr:
         skip(done.stderr.splitlines()[0])
@@ -121,7 +125,7 @@ def details_of(page, name):
 def check_claims(browser, folder, sources, acc):
     """The page claims what was proven for the whole model, and nothing else."""
     model = os.path.join(sources, "tests/filetests/driver/report.ir")
-    plan = os.path.join(folder, "host.plan")
+    plan = os.path.join(folder, "host.placement")
 
     def opened(model, *options):
         page = open_page(browser, compile_model(folder, model, acc, *options)[0])
@@ -136,7 +140,7 @@ def check_claims(browser, folder, sources, acc):
         page.run("report.data.choices.nodes[report.nodes.findIndex(node => node.name === 'd')]"
                  f"[report.data.choices.backends.indexOf('host')] = [1e-9, 1, -1, {is_bound}]")
         check(("Alone it costs less on host" in details_of(page, "d")) == (is_bound == 0), f"compared with a bound: {is_bound}")
-    for options in (("--placement", plan), ("--diff-placements", plan, plan)):
+    for options in (("--placement", plan), ("diff", plan, plan)):
         page, head = opened(model, *options)
         text = details_of(page, "d")
         check("as the placement file" in head and "proven" not in head, f"headline of a given placement: {head}")
@@ -149,8 +153,8 @@ def check_claims(browser, folder, sources, acc):
     check("Nothing else is allowed to run it here: acc: `--place`, `--forbid`" in details_of(page, "d"), "--forbid is not told")
     page, head = opened(model, "--objective=makespan")
     text = details_of(page, "d")
-    check("proven" in head and "Proven" in text and "--why-not" not in text and "Alone" not in text, f"makespan: {head} {text}")
-    page, head = opened(model, "--bench", "2", "--input", "x=random", "--faults", "acc: lose after 0 launches")
+    check("proven" in head and "Proven" in text and "why-not" not in text and "Alone" not in text, f"makespan: {head} {text}")
+    page, head = opened(model, "bench", "--runs", "2", "--input", "x=random", "--faults", "acc: lose after 0 launches")
     text = page.run("document.getElementById('timeline').textContent")
     check("acc[0] was lost" in text and "median" not in text and "measured in" not in text, f"a lost device: {text}")
 
@@ -162,7 +166,7 @@ def check_claims(browser, folder, sources, acc):
     page, head = opened(empty)
     check("Nothing to show" in page.run("document.getElementById('costs').textContent"), "costs of a model without nodes")
     page, head = opened(quote)
-    check("--why-not 'it'\\''s' BACKEND" in details_of(page, "it's"), "a name is not quoted")
+    check("why-not MODEL 'it'\\''s' BACKEND" in details_of(page, "it's"), "a name is not quoted")
 
 
 def large_model(path, nodes):
@@ -196,11 +200,11 @@ def main():
         check_numbers(page, document)
         check_use(page)
         check(page.errors() == [], f"errors: {page.errors()}")
-        for options in (("--compare", "--json"), ("--bench", "3", "--input", "image=random")):
+        for options in (("compare", "--json"), ("bench", "--runs", "3", "--input", "image=random")):
             path, _ = compile_model(folder, digits, rules, *options)
             page = open_page(browser, path)
             check(page.errors() == [], f"errors with {options}: {page.errors()}")
-            section = "strategies" if "--compare" in options else "timeline"
+            section = "strategies" if "compare" in options else "timeline"
             check(page.run(f"document.querySelectorAll('#{section} tbody tr').length") > 1, f"{section} is empty")
             # Without a plan nothing is taken for a memory, which is not 0 bytes.
             taken = page.run("[...document.querySelectorAll('#memory svg text')].map(e => e.textContent).filter(t => t.startsWith('taken'))")

@@ -7,7 +7,7 @@
 Below FOLDER every folder with a `model.onnx` beside `test_data_set_0/input_N.pb`, as ONNX's tests have them, is a model. ONNX Runtime
 runs it with its graph optimisations off; the results become `output_N.pb`, unless --keep-outputs says that they are there.
 `run_node_tests` then compares with them, in four ways: reference kernels, host code, the search over all rules, a simulated
-accelerator. Models with `_staged` in their name go through `collagec --run` instead, which knows shapes that only a run decides.
+accelerator. Models with `_staged` in their name go through `collagec run` instead, which knows shapes that only a run decides.
 --optimised also asks ONNX Runtime with optimisations on, and lists where it differs from itself.
 
 --save-explained writes which differences of single nodes were explained, so that --nodes-explained can name them as the reason where
@@ -98,7 +98,7 @@ def run_in_stages(path, arguments):
     files, outputs = inputs_of(path)
     lines = []
     for way, rules in (("host", ["rules/host.rules"]), ("optimal", ["rules"])):
-        command = [os.path.join(arguments.programs, "collagec"), os.path.join(path, "model.onnx"), "--run", "--costs=estimate",
+        command = [os.path.join(arguments.programs, "collagec"), "run", os.path.join(path, "model.onnx"), "--costs=estimate",
                    "--cost-db=", "--cache=", "-r"] + [os.path.join(arguments.source, r) for r in rules]
         for name, file in files.items():
             command += ["--input", f"{name}={file}"]

@@ -25,7 +25,7 @@ trap 'rm -f "$said" "$said.errors" "$said.wrong"' EXIT
 # Runs the model with the arguments $1. Sets `verdict` and `error`; leaves the summary in $said, what was wrong in $said.wrong.
 run() {
   # Unquoted on purpose: these are lists of arguments.
-  if "$collagec" "$here/model.onnx" $1 $limits --run $options >"$said" 2>"$said.errors"; then
+  if "$collagec" run "$here/model.onnx" $1 $limits $options >"$said" 2>"$said.errors"; then
     verdict=pass
   else
     verdict=FAIL

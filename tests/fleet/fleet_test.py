@@ -223,9 +223,9 @@ def check_plan(plan, what):
 
 def undisturbed():
     """The plan without a fleet and without a database."""
-    if not os.path.exists(os.path.join(folder, "undisturbed.plan")):
-        compile_once(on_board("undisturbed.plan", ""))
-    return plan_text("undisturbed.plan")
+    if not os.path.exists(os.path.join(folder, "undisturbed.placement")):
+        compile_once(on_board("undisturbed.placement", ""))
+    return plan_text("undisturbed.placement")
 
 
 def board_rules():
@@ -242,8 +242,8 @@ def boards():
     for count in (1, 2, 4):
         with Workers(count, board_rules(), seconds):
             server.forget_costs()
-            made = compile_once(on_board("boards.plan", server.address))
-        check_plan("boards.plan", f"{count} workers")
+            made = compile_once(on_board("boards.placement", server.address))
+        check_plan("boards.placement", f"{count} workers")
         costs = check_once(f"{count} workers")
         if "by workers" not in made.stdout:
             fail(f"no worker measured: {made.stdout}")
@@ -262,7 +262,7 @@ def kills():
     with Workers(4, board_rules(), 0.05, lease=1) as workers:
         while done < wanted:
             server.forget_costs()
-            compiler = subprocess.Popen(on_board("kills.plan", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            compiler = subprocess.Popen(on_board("kills.placement", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             output = []
             reader = threading.Thread(target=lambda: output.append(compiler.stdout.read()))
             reader.start()
@@ -277,7 +277,7 @@ def kills():
             reader.join()
             if compiler.returncode != 0:
                 fail(f"a compiler ended with {compiler.returncode}: {output}")
-            check_plan("kills.plan", f"after {done} kills")
+            check_plan("kills.placement", f"after {done} kills")
             check_once(f"after {done} kills")
             rounds += 1
     attempts = int(server.number("SELECT max(attempt) FROM collage.measured_by"))
@@ -291,7 +291,7 @@ def cuts():
         server.more = "&tcp_user_timeout=700" if what == "hangs" else ""
         with Workers(3, board_rules(), 0.05, lease=2):
             server.forget_costs()
-            compiler = subprocess.Popen(on_board("cuts.plan", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            compiler = subprocess.Popen(on_board("cuts.placement", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             for _ in range(1 if options.quick else 4):
                 time.sleep(chance.uniform(0.3, 0.8))
                 if what == "connections cut":
@@ -308,7 +308,7 @@ def cuts():
             output = compiler.communicate(timeout=PATIENCE)[0]
             if compiler.returncode != 0:
                 fail(f"{what}: a compiler ended with {compiler.returncode}: {output}")
-            check_plan("cuts.plan", what)
+            check_plan("cuts.placement", what)
             costs = check_once(what)
         print(f"cuts: {what}: {costs} candidates, each measured once; the plan is the undisturbed one")
     server.more = ""
@@ -320,25 +320,25 @@ def compilers():
     with Workers(4, board_rules(), 0.02):
         server.forget_costs()
         start = time.time()
-        running = [subprocess.Popen(on_board(f"many{number}.plan", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        running = [subprocess.Popen(on_board(f"many{number}.placement", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                     text=True) for number in range(count)]
         for number, compiler in enumerate(running):
             output = compiler.communicate(timeout=PATIENCE)[0]
             if compiler.returncode != 0:
                 fail(f"a compiler ended with {compiler.returncode}: {output}")
-            check_plan(f"many{number}.plan", f"compiler {number}")
+            check_plan(f"many{number}.placement", f"compiler {number}")
         costs = check_once(f"{count} compilers")
     print(f"compilers: {count} at once, {time.time() - start:.1f} s: {costs} keys, {costs} measurements, {count} equal plans")
     # Without workers they measure themselves, and still each candidate once.
     server.forget_costs()
     few = min(count, 4)
-    running = [subprocess.Popen(on_board(f"alone{number}.plan", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    running = [subprocess.Popen(on_board(f"alone{number}.placement", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True) for number in range(few)]
     for number, compiler in enumerate(running):
         output = compiler.communicate(timeout=PATIENCE)[0]
         if compiler.returncode != 0:
             fail(f"a compiler ended with {compiler.returncode}: {output}")
-        check_plan(f"alone{number}.plan", f"compiler {number} without workers")
+        check_plan(f"alone{number}.placement", f"compiler {number} without workers")
     print(f"compilers: {few} at once without workers: {check_once('without workers')} keys, each measured once")
 
 
@@ -418,7 +418,7 @@ def cores():
 def abandoned():
     with Workers(1, board_rules(), 0.3):
         server.forget_costs()
-        compiler = subprocess.Popen(on_board("abandoned.plan", server.address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        compiler = subprocess.Popen(on_board("abandoned.placement", server.address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         await_number("SELECT count(*) FROM collage.job WHERE state = 1", 1)
         compiler.kill()
         compiler.wait()
@@ -440,12 +440,12 @@ def other_rules():
         new.write(old.read() + "# another program\n")
     with Workers(1, [os.path.join(other, "board.rules")], 0):
         server.forget_costs()
-        made = compile_once(on_board("rules.plan", server.address))
+        made = compile_once(on_board("rules.placement", server.address))
     output = made.stdout + made.stderr
     expected = "is not asked for `board`: files of `python3 board.py` have other contents"
     if output.count(expected) != 1:
         fail(f"a worker with another program: {output}")
-    check_plan("rules.plan", "a worker with another program")
+    check_plan("rules.placement", "a worker with another program")
     print("manners: a compiler says why workers with another program are not asked")
 
 
@@ -453,7 +453,7 @@ def manners():
     undisturbed()
     with Workers(1, board_rules(), 2, lease=30) as workers:
         server.forget_costs()
-        compiler = subprocess.Popen(on_board("manners.plan", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        compiler = subprocess.Popen(on_board("manners.placement", server.address), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         await_number("SELECT count(*) FROM collage.job WHERE state = 1", 1)
         workers.is_open = False
         workers.keeper.join()
@@ -467,16 +467,16 @@ def manners():
         output = compiler.communicate(timeout=PATIENCE)[0]
     if compiler.returncode != 0:
         fail(f"a compiler ended with {compiler.returncode}: {output}")
-    check_plan("manners.plan", "a worker was stopped")
+    check_plan("manners.placement", "a worker was stopped")
     check_once("a worker was stopped")
     print(f"manners: a worker that is stopped while it measures ends after {took:.2f} s, and its lease is given back")
     abandoned()
     other_rules()
-    here = compile_once(on_board("here.plan", server.address, ["--measure-on", f"host={socket.gethostname()},name=w0"]))
+    here = compile_once(on_board("here.placement", server.address, ["--measure-on", f"host={socket.gethostname()},name=w0"]))
     if "0 measured" not in here.stdout:
         fail(f"known costs were measured again: {here.stdout}")
-    check_plan("here.plan", "--measure-on this host")
-    unknown = subprocess.run(on_board("none.plan", server.address, ["--measure-on", "arch=abacus"]), capture_output=True, text=True,
+    check_plan("here.placement", "--measure-on this host")
+    unknown = subprocess.run(on_board("none.placement", server.address, ["--measure-on", "arch=abacus"]), capture_output=True, text=True,
                              timeout=PATIENCE)
     if unknown.returncode != 2 or "no worker has announced such a machine" not in unknown.stderr + unknown.stdout:
         fail(f"a machine that nobody announced: {unknown.returncode}: {unknown.stderr}{unknown.stdout}")

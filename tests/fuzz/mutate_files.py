@@ -195,7 +195,7 @@ class Kinds:
         model = str(self.folder / "m.ir")
         for name, rules in {"host": self.rules, "acc": self.npu}.items():
             subprocess.run([self.program("collagec"), model, "-r", rules, "--costs=estimate", "-o", str(out / f"{name}.placed.ir"),
-                            "--save-placement", str(out / f"{name}.plan"), "--certificate", str(out / f"{name}.json")],
+                            "--save-placement", str(out / f"{name}.placement"), "--certificate", str(out / f"{name}.json")],
                            check=True, stdout=subprocess.DEVNULL)
             subprocess.run([self.program("collagec"), model, "-r", rules, "--costs=estimate", "-o", str(out / f"{name}.collage")],
                            check=True, stdout=subprocess.DEVNULL)
@@ -210,24 +210,24 @@ class Kinds:
         quick = [*LIMITS, "--costs=estimate", "--cache="]
         host = ["-r", self.rules, *quick]
         read = [[*collagec, "FILE", *host, "--emit=graph"], [*collagec, "FILE", *host, "--emit=plan"],
-                [*collagec, "FILE", *host, "--check"], [*collagec, "FILE", *host, "-o", "OUT.collage"],
+                [*collagec, "check", "FILE", *host], [*collagec, "FILE", *host, "-o", "OUT.collage"],
                 [*collagec, "FILE", "-r", self.npu, *quick, "-o", "OUT.ir"], [*collagec, "FILE", *host, "--emit=onnx", "-o", "OUT.onnx"]]
         rules = [[self.program("collage-rules"), *command, "FILE"] for command in (["check"], ["test"], ["list", "--json"])]
-        tensor = [[*collagec, model, *host, "--run", "--input", "x=FILE"]]
+        tensor = [[*collagec, "run", model, *host, "--input", "x=FILE"]]
         self.write_tensors(made)
         return {
             "model": (damage_text, ".ir", [*tests.glob("*/*.ir"), *ROOT.glob("examples/**/*.ir")], read),
             "placed": (damage_text, ".ir", made.glob("*.placed.ir"), read),
             "rules": (damage_text, ".rules", [*ROOT.glob("rules/*.rules"), *tests.glob("**/*.rules")],
-                      [*rules, [*collagec, model, "-r", "FILE", *quick, "--emit=candidates"], [*collagec, model, "-r", "FILE", *quick, "--check"]]),
+                      [*rules, [*collagec, model, "-r", "FILE", *quick, "--emit=candidates"], [*collagec, "check", model, "-r", "FILE", *quick]]),
             "onnx": (damage_protobuf, ".onnx", corpus.glob("onnx/*.onnx"), read),
             "npy": (damage_bytes, ".npy", made.glob("*.npy"), tensor),
             "tensor_pb": (damage_protobuf, ".pb", made.glob("*.pb"), tensor),
             "safetensors": (damage_bytes, ".safetensors", [*made.glob("*.safetensors"), *corpus.glob("tensors/good.safetensors")],
                             [[*collagec, str(self.folder / "weights.ir"), *host, "--emit=graph"]]),
             "picture": (damage_bytes, "", self.write_pictures(made),
-                        [[*collagec, str(self.folder / "picture.ir"), *host, "--run", "--input", "x=FILE"]]),
-            "placement": (damage_text, ".plan", made.glob("*.plan"), [[*collagec, model, *host, "--placement", "FILE", "--emit=placement"]]),
+                        [[*collagec, "run", str(self.folder / "picture.ir"), *host, "--input", "x=FILE"]]),
+            "placement": (damage_text, ".placement", made.glob("*.placement"), [[*collagec, model, *host, "--placement", "FILE", "--emit=placement"]]),
             "certificate": (damage_text, ".json", made.glob("*.json"),
                             [[self.program("collage-check-certificate"), "FILE"], [self.program("collage-check-plan"), model, self.rules, "FILE"]]),
             "package": (damage_bytes, ".collage", made.glob("*.collage"),
@@ -242,7 +242,7 @@ class Kinds:
         model = str(self.folder / "m.ir")
         for suffix in ("npy", "pb"):
             out = made / f"y.{suffix}"
-            subprocess.run([self.program("collagec"), model, "-r", self.rules, "--costs=estimate", "--run", "--input", "x=random", "--save", f"y={out}"],
+            subprocess.run([self.program("collagec"), "run", model, "-r", self.rules, "--costs=estimate", "--input", "x=random", "--save", f"y={out}"],
                            check=True, stdout=subprocess.DEVNULL)
         (self.folder / "weights.ir").write_text(
             'model @w(%x: f32[4]) -> (%y: f32[4]) {\n  %w = const file "file.safetensors" "w" : f32[4]\n  %y = Add(%x, %w)\n}\n')

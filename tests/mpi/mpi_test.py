@@ -170,7 +170,7 @@ class CollageRun(unittest.TestCase):
         cls.folder.cleanup()
 
     def compile(self, model, package, *rules):
-        command = [f"{BIN}/collagec", self.path(model), "--check", "-o", self.path(package)]
+        command = [f"{BIN}/collagec", "check", self.path(model), "-o", self.path(package)]
         for rule in rules:
             command += ["-r", rule]
         done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
@@ -301,7 +301,7 @@ class CollageRun(unittest.TestCase):
         for _, launcher in LAUNCHERS:
             with open(self.path("links.rules"), "w") as file:
                 file.write(text)
-            code, out, err = run(launcher, 2, [f"{BIN}/collagec", "calibrate", self.path("links.rules")])
+            code, out, err = run(launcher, 2, [f"{BIN}/collagec", "measure-links", self.path("links.rules")])
             self.assertEqual(code, 0, out + err)
             self.assertRegex(out, r"measured +host - host\[1\]: [0-9.e+]+ us, [0-9.e+]+ GB/s")
             with open(self.path("links.rules")) as file:
@@ -311,7 +311,7 @@ class CollageRun(unittest.TestCase):
 
     def test_rules_that_cannot_be_read_are_said_once(self):
         for _, launcher in LAUNCHERS:
-            code, out, err = run(launcher, 2, [f"{BIN}/collagec", "calibrate", self.path("nowhere.rules")])
+            code, out, err = run(launcher, 2, [f"{BIN}/collagec", "measure-links", self.path("nowhere.rules")])
             self.assertNotEqual(code, 0, out + err)
             self.assertEqual((out + err).count("nowhere.rules"), 1, out + err)
 

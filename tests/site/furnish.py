@@ -91,9 +91,9 @@ def models():
     pathlib.Path("bert.onnx").write_bytes(bert())
     pathlib.Path("net.onnx").write_bytes(net())
     pathlib.Path("checked").mkdir()
-    command = ["collagec", "resnet50.onnx", "--input", "data=random", "--check", "-o", "checked/resnet50.collage"]
+    command = ["collagec", "check", "resnet50.onnx", "--input", "data=random", "-o", "checked/resnet50.collage"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["collagec", "model.onnx", "--strategy=greedy", "--save-placement", "b.plan"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["collagec", "model.onnx", "--strategy=greedy", "--save-placement", "b.placement"], check=True, stdout=subprocess.DEVNULL)
     png(pathlib.Path("cat.png"), 16, 0)
     shutil.copy("cat.png", "cat.jpg")
     numpy.save("ids.npy", numpy.arange(12, dtype=numpy.int64).reshape(2, 6))
@@ -111,7 +111,7 @@ def samples():
     classes = []
     for picture in numpy.load("x.npy"):
         numpy.save("one.npy", picture[None])
-        subprocess.run(["collagec", "model.onnx", "--run", "--input", "image=one.npy", "--save", "scores=scores.npy"], check=True,
+        subprocess.run(["collagec", "run", "model.onnx", "--input", "image=one.npy", "--save", "scores=scores.npy"], check=True,
                        stdout=subprocess.DEVNULL)
         classes.append(int(numpy.load("scores.npy").argmax()))
     numpy.save("y.npy", numpy.array(classes, dtype=numpy.int64))

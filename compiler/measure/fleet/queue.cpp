@@ -8,7 +8,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "compiler/measure/cost_migrations.h"
+#include "compiler/measure/cost_tables.h"
 #include "compiler/measure/fleet/need.h"
 #include "compiler/measure/fleet/queue_rows.h"
 
@@ -82,9 +82,9 @@ Result<int64_t> Queue::put_one(const Wanted& wanted, const Asker& asker, std::ve
     if (!found) return found.status();
     if ((*found)->size() == 0) {
       auto made = connection_.execute(
-          "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked, queue) "
-          "VALUES ($1, $2, $3, $4, $5, extract(epoch FROM now())::bigint, $6) ON CONFLICT DO NOTHING RETURNING id",
-          {*need, *environment, wanted.candidate, wanted.timeout.ps(), repeats, kQueue});
+          "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked) "
+          "VALUES ($1, $2, $3, $4, $5, extract(epoch FROM now())::bigint) ON CONFLICT DO NOTHING RETURNING id",
+          {*need, *environment, wanted.candidate, wanted.timeout.ps(), repeats});
       if (!made) return made.status();
       if ((*made)->size() == 0) continue;
       id = (*made)->number(0, 0);
@@ -148,7 +148,7 @@ Result<bool> Queue::renew(const Asker& asker) {
 
 Result<bool> Queue::has_changed(const Rows& rows) {
   if (rows.size() == 0) return false;
-  const int64_t needed = newest_version(&Migration::postgres), there = rows.number(0, 0);
+  const int64_t needed = kTablesVersion, there = rows.number(0, 0);
   if (there <= needed) return true;
   return Status::error(fmt::format(
       "another program brought its tables up to date: they have version {}, this program needs {}", there, needed));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the queue of a fleet, beside those of the costs in a PostgreSQL database (cost_migrations.h).
+// The tables of the queue of a fleet, beside those of the costs in a PostgreSQL database (cost_tables.h).
 //
 //     collage.need(id, text)       what jobs need and workers have (need.h), each text once
 //     collage.worker(id, …)        who measures: name, host, machine, build, and when it was last seen
@@ -18,7 +18,7 @@ namespace collage::measure::fleet {
 
 /// `state` of a job: 0 waits, 1 is measured, 2 was given up. Jobs are claimed by their turn, which only the index of those that
 /// wait has in order: no plan reads the rows of other needs to find the first. The table changes all the time, so that it is
-/// tidied often.
+/// tidied often. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to those who failed it less often.
 inline constexpr const char* kQueueTables = R"sql(
   CREATE TABLE collage.need(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL);
   CREATE UNIQUE INDEX need_key ON collage.need(collage.text_digest(text));
@@ -30,7 +30,7 @@ inline constexpr const char* kQueueTables = R"sql(
     note text NOT NULL DEFAULT '');
   CREATE TABLE collage.offer(
     worker bigint NOT NULL REFERENCES collage.worker(id) ON DELETE CASCADE,
-    need bigint NOT NULL REFERENCES collage.need(id),
+    need bigint NOT NULL REFERENCES collage.need(id), withheld boolean NOT NULL DEFAULT false,
     PRIMARY KEY(worker, need));
   CREATE INDEX offer_need ON collage.offer(need);
   CREATE TABLE collage.job(
@@ -51,17 +51,6 @@ inline constexpr const char* kQueueTables = R"sql(
     worker text NOT NULL, host text NOT NULL, attempt integer NOT NULL, seconds double precision NOT NULL,
     ended timestamptz NOT NULL DEFAULT clock_timestamp());
   CREATE INDEX measured_by_key ON collage.measured_by(environment, candidate_digest);
-)sql";
-
-/// Since version 4. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to those who failed it less often.
-/// Jobs of version 3 wait for nobody that is known: they are given up, and a program that still puts such ones is refused.
-inline constexpr const char* kQueueAskers = R"sql(
-  ALTER TABLE collage.job ADD COLUMN queue smallint;
-  UPDATE collage.job SET queue = 4, state = 2, lease_end = clock_timestamp(),
-    reason = 'a newer program brought the tables of the server up to date';
-  ALTER TABLE collage.job
-    ADD CONSTRAINT "the program is older than version 4 of the tables" CHECK (queue IS NOT NULL);
-  ALTER TABLE collage.offer ADD COLUMN withheld boolean NOT NULL DEFAULT false;
   CREATE TABLE collage.asker(
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL, host text NOT NULL, until timestamptz NOT NULL);

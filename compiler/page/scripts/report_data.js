@@ -9,7 +9,7 @@ report.data = JSON.parse(document.getElementById("data").textContent);
 {
   const data = report.data;
 
-  /// One placement: `partitions` as --placement-json has them, each with its nodes as indices, its rules and its parts.
+  /// One placement: `partitions` as the document of `--json` has them, each with its nodes as indices, its rules and its parts.
   function readPlacement(shown) {
     const json = shown.placement || data.summary.placement;
     const partitions = json.partitions.map((partition, index) => ({

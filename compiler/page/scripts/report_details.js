@@ -158,7 +158,7 @@
       element("h3", {}, "On each backend"),
       alternatives(placement, index),
       element("p", { class: "note" }, "Costs of the smallest candidate there, without the copies to it. ",
-        report.data.about.sums_times && !placement.given ? [element("code", {}, `--why-not ${quoted(node.name)} BACKEND`),
+        report.data.about.sums_times && !placement.given ? [element("code", {}, `why-not MODEL ${quoted(node.name)} BACKEND`),
           " says what the whole placement would cost."] : ""),
     ];
   }

@@ -21,7 +21,7 @@ report.drawMemory = section => {
     const points = [...space.live, [end, space.live[space.live.length - 1][1]]];
     const area = d3.area().curve(d3.curveStepAfter).x(point => x(point[0])).y0(y(0)).y1(point => y(point[1]));
     svg.append("path").attr("class", "area").attr("fill", "var(--cost)").attr("d", area(points));
-    if (space.arena) {  // --compare plans no memory
+    if (space.arena) {  // `compare` plans no memory
       const top = y(space.arena);
       svg.append("line").attr("x1", left).attr("x2", width - 12).attr("y1", top).attr("y2", top)
         .attr("stroke", "var(--bound)").attr("stroke-dasharray", "6 3");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies side by side (`--compare`), and two placements compared (`--diff-placements`).
+// Strategies side by side (`compare`), and two placements compared (`diff`).
 "use strict";
 
 {

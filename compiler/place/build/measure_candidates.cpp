@@ -6,7 +6,7 @@ namespace {
 
 using support::Code;
 
-/// The refusal that `--why-not` and the summary show.
+/// The refusal that `why-not` and the summary show.
 void refuse(const CandidateOrigin& origin, const std::string& why, BuiltProblem* built) {
   BackendCandidates& found = built->backends[origin.backend];
   BackendCandidate& candidate = found.candidates[origin.candidate];

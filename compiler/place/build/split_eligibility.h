@@ -16,7 +16,7 @@
 
 namespace collage::place {
 
-/// Splits that the input fixes stay. Each of the others leaves a refusal for `--why`. `objection`: why the objective
+/// Splits that the input fixes stay. Each of the others leaves a refusal for `why`. `objection`: why the objective
 /// has none; empty where it may have them.
 void leave_out_splits(const std::vector<MemoryLimit>& limits, std::string_view objection, BuiltProblem* built);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--compare`: every strategy on one problem: what it predicts, what it chose, and with `--run` or `--bench N` what it
+// `compare`: every strategy on one problem: what it predicts, what it chose, and with `run` or `bench` what it
 // takes and whether the results agree.
 //
 //     compare     strategy      predicted    ratio   partitions  conversions      host       npu    measured    ratio
@@ -60,7 +60,7 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, int run
              const std::vector<runner::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 
 std::string print(const Comparison& comparison);
-/// The document of `--compare-json`.
+/// The document of `compare --json=FILE`.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
 }  // namespace collage::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--compare` of a model that runs in stages: a comparison for each stage that is placed, and what each strategy takes for
+// `compare` of a model that runs in stages: a comparison for each stage that is placed, and what each strategy takes for
 // all runs of all of them.
 //
 //     total       strategy      predicted    ratio    measured    ratio

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phrases that the answers to `--why` and `--why-not` share.
+// Phrases that the answers to `why` and `why-not` share.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ bool find_backend(const std::string& name, const ir::RuleSet& rules, const std::
   }
   std::vector<std::string> names{"host"};
   for (const ir::Backend& backend : rules.backends) names.push_back(backend.name);
-  return diags.error_at(Code::UnknownDevice, "--why-not", "no backend `{}`", name)
+  return diags.error_at(Code::UnknownDevice, "why-not", "no backend `{}`", name)
       .did_you_mean(support::closest(name, names));
 }
 
@@ -44,9 +44,9 @@ std::optional<Questions> read_questions(const QuestionRequest& request, const ir
     if (selected) *nodes = std::move(*selected);
     good = good && selected.has_value();
   };
-  if (!request.why.empty()) select(request.why, "--why", &questions.why);
+  if (!request.why.empty()) select(request.why, "why", &questions.why);
   if (!request.why_not.empty()) {
-    select(request.why_not[0], "--why-not", &questions.why_not);
+    select(request.why_not[0], "why-not", &questions.why_not);
     good = find_backend(request.why_not[1], rules, activations, &questions, diags) && good;
   }
   if (!good) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--why` and `--why-not` as typed: names become nodes and backends, and the questions are answered on the plan found.
+// `why` and `why-not` as typed: names become nodes and backends, and the questions are answered on the plan found.
 #pragma once
 
 #include <optional>

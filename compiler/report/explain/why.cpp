@@ -187,7 +187,7 @@ class Reporter {
 
 Instead with_node_on(const ExplainedPlacement& explained, NodeId node, const std::string& backend) {
   const Alternative alternative = plan_with(explained, {node}, backend);
-  if (!alternative.found) return {"no placement was found with it there; `--why-not` tells more"};
+  if (!alternative.found) return {"no placement was found with it there; `why-not` tells more"};
   if (const std::string over = over_memory(alternative); !over.empty()) return {"does not fit: " + over};
   return {cost_change(explained.found, *alternative.found), alternative.found->predicted < explained.found.predicted};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--why NODES`: where a node runs, through which rules, in which formats, what that costs and what the cost is made
+// `why NODES`: where a node runs, through which rules, in which formats, what that costs and what the cost is made
 // of; and what the placement would cost with the node on each of the other backends.
 //
 //     %c (Conv) runs on npu[0] in p3, 12.3 us of 32.5 us

@@ -78,7 +78,7 @@ class Answerer {
       line("{} run on {}: {}", count_text(nodes), name_, node_list(graph_, nodes));
       if (!uncovered.empty()) line("  no rule of {} takes {}", name_, node_list(graph_, uncovered));
     } else if (uncovered.empty()) {
-      line("{} runs on {}; `--why` tells more", node_text(graph_, nodes[0]), home_text(nodes[0]));
+      line("{} runs on {}; `why` tells more", node_text(graph_, nodes[0]), home_text(nodes[0]));
     } else {
       line("{} runs on {} as a single operator; no rule takes it", node_text(graph_, nodes[0]), home_text(nodes[0]));
       refusals(nodes[0]);

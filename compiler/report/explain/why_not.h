@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--why-not NODES BACKEND`: what keeps nodes from a backend. Of a node that it cannot run: what stopped each rule with
+// `why-not NODES BACKEND`: what keeps nodes from a backend. Of a node that it cannot run: what stopped each rule with
 // a place for its operator, the nearest miss first. Of one that it could run: what the placement would cost with it
 // there, and why; or the limit that leaves no such placement.
 //

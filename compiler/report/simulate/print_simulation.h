@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `--simulate` says.
+// What `simulate` says.
 #pragma once
 
 #include <string>

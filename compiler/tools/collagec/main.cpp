@@ -7,9 +7,10 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/request/memory_caps.h"
-#include "compiler/tools/collagec/calibrate_command.h"
 #include "compiler/tools/collagec/costs_command.h"
+#include "compiler/tools/collagec/describe.h"
 #include "compiler/tools/collagec/interrupt.h"
+#include "compiler/tools/collagec/measure_links_command.h"
 #include "compiler/tools/collagec/parse_options.h"
 #include "compiler/tools/collagec/terminal_progress.h"
 #include "include/collage/version.h"
@@ -29,12 +30,22 @@ int wrong_usage(std::string_view message) {
   return kWrongUsage;
 }
 
-/// The answer to an option that needs no model; empty where none was given.
-std::string answer(const tools::Information& asked) {
-  if (asked.help || asked.help_all) return tools::help_text(tools::describe_collagec(), asked.help_all);
-  if (asked.version) return "collagec " COLLAGE_VERSION "\n";
-  if (asked.man) return tools::man_page(tools::describe_collagec());
-  return asked.bash_completion ? tools::bash_completion(tools::describe_collagec()) : "";
+/// Prints the answer to what needs no model. Returns the exit code.
+int answer(const tools::Information& asked, driver::CommandName command) {
+  using Kind = tools::Information::Kind;
+  const bool is_of_command = command != driver::CommandName::Compile;
+  switch (asked.kind) {
+    case Kind::Help:
+      fmt::print("{}", is_of_command ? tools::command_help(tools::describe_collagec(), tools::describe(command))
+                                     : tools::help_text(tools::describe_collagec(), false));
+      break;
+    case Kind::HelpAll: fmt::print("{}", tools::help_text(tools::describe_collagec(), true)); break;
+    case Kind::Version: fmt::print("collagec " COLLAGE_VERSION "\n"); break;
+    case Kind::Man: fmt::print("{}", tools::man_page(tools::describe_collagec())); break;
+    case Kind::BashCompletion: fmt::print("{}", tools::bash_completion(tools::describe_collagec())); break;
+    case Kind::Explain: return support::explain(asked.code) ? kSuccess : kWrongUsage;
+  }
+  return kSuccess;
 }
 
 int exit_code(driver::Verdict verdict) {
@@ -47,34 +58,34 @@ int exit_code(driver::Verdict verdict) {
 }
 
 /// Returns what is wrong with the limits, or "".
-std::string limit_process(const driver::Options& options) {
-  if (options.timeout) tools::limit_time(*options.timeout, fmt::format("--timeout {}", *options.timeout));
-  if (options.max_memory.empty()) return "";
-  const std::optional<size_t> bytes = driver::parse_size(options.max_memory);
-  if (!bytes) return fmt::format("--max-memory: `{}` is no size: want 2GiB", options.max_memory);
-  tools::limit_memory(*bytes, "--max-memory " + options.max_memory);
+std::string limit_process(const driver::LimitRequest& limits) {
+  if (limits.seconds) tools::limit_time(*limits.seconds, fmt::format("--timeout {}", *limits.seconds));
+  if (limits.memory.empty()) return "";
+  const std::optional<size_t> bytes = driver::parse_size(limits.memory);
+  if (!bytes) return fmt::format("--max-memory: `{}` is no size: want 2GiB", limits.memory);
+  tools::limit_memory(*bytes, "--max-memory " + limits.memory);
   return "";
 }
 
 int run(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "costs") return tools::run_costs_command(argc - 1, argv + 1);
-  if (argc > 1 && std::string_view(argv[1]) == "calibrate") return tools::run_calibrate_command(argc - 1, argv + 1);
-  const std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv);
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "costs") return tools::run_costs_command(argc - 1, argv + 1);
+  if (first == "measure-links") return tools::run_measure_links_command(argc - 1, argv + 1);
+  support::SourceManager sources;
+  support::Diagnostics diags(sources);
+  std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv, diags);
+  if (diags.has_errors()) return fmt::print(stderr, "{}", diags.render()), kWrongUsage;
   if (const auto* wrong = std::get_if<tools::WrongUsage>(&parsed)) return wrong_usage(wrong->message);
-  const auto& [options, information] = std::get<tools::CommandLine>(parsed);
-  if (std::string text = answer(information); !text.empty()) return fmt::print("{}", text), kSuccess;
-  if (!information.explain.empty()) return support::explain(information.explain) ? kSuccess : kWrongUsage;
-  if (options.model.empty()) return wrong_usage("a model is needed: `collagec MODEL -r RULES`");
-  const bool runs = options.run || options.bench > 0 || options.check || options.profile > 0 || options.verify_costs ||
-                    options.timeline || !options.trace.empty() || !options.bisect.empty();
+  auto& [request, information] = std::get<tools::CommandLine>(parsed);
+  if (information) return answer(*information, request.command);
   // Before the limits: libraries that the loader starts again may wait for ever for memory that they must not have.
-  if (runs) tools::restart_with_short_waits(argv);
-  if (std::string wrong = limit_process(options); !wrong.empty()) return wrong_usage(wrong);
+  if (request.executes()) tools::restart_with_short_waits(argv);
+  if (std::string wrong = limit_process(request.limits); !wrong.empty()) return wrong_usage(wrong);
   tools::TerminalProgress progress;
   const driver::Output output{
       [](std::string_view text) { fmt::print("{}", support::visible(text, support::Lines::Keep)); },
       [](std::string_view text) { fmt::print(stderr, "{}", support::visible(text, support::Lines::Keep)); }};
-  const driver::Outcome outcome = driver::run_command(options, output, progress.listener());
+  const driver::Outcome outcome = driver::run_command(std::move(request), output, progress.listener());
   fmt::print(stderr, "{}", outcome.diagnostics);
   if (tools::interrupt_flag()) {
     fmt::print(stderr, "note: the search was interrupted; the result is the best placement that it had found\n");

@@ -3,246 +3,228 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <vector>
 
-#include "compiler/tools/collagec/store_value.h"
+#include "compiler/request/option_values.h"
+#include "compiler/tools/collagec/check_options.h"
+#include "compiler/tools/collagec/describe.h"
 #include "runtime/core/host_capabilities.h"
-#include "runtime/support/check.h"
-#include "runtime/support/diagnostic.h"
-#include "runtime/tools/command_line/file_uses.h"
 
 namespace collage::tools {
 namespace {
 
-std::string_view heading(Group group) {
-  switch (group) {
-    case Group::Input: return "Input";
-    case Group::Placing: return "Placing";
-    case Group::Quantising: return "Quantising";
-    case Group::Asking: return "Asking";
-    case Group::Running: return "Running";
-    case Group::Measuring: return "Measuring";
-    case Group::Output: return "Output";
-    case Group::Help: return "Help";
+using driver::CommandName;
+using driver::OptionRow;
+using Words = std::vector<std::string>;
+
+/// `collagec run`, `collagec bench` and `collagec compare`
+std::string names_text(const std::vector<CommandName>& commands) {
+  std::string text;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (i > 0) text += i + 1 == commands.size() ? " and " : ", ";
+    text += "`" + driver::full_name(commands[i]) + "`";
   }
-  return "";
+  return text;
 }
 
-bool is_positional(const OptionRow& row) {
-  return !row.flags.starts_with('-');
-}
+/// So many commands a message names.
+constexpr size_t kMostNamed = 4;
 
-/// Fields that collect the values of every occurrence.
-bool is_list(const OptionRow& row) {
-  return std::holds_alternative<std::vector<std::string> driver::Options::*>(row.field) ||
-         std::holds_alternative<std::vector<driver::NamedFile> driver::Options::*>(row.field);
+/// Of `--output=FILE` what stands before the `=`.
+std::string flag_of(const std::string& word) {
+  return word.substr(0, word.find('='));
 }
 
 class Parser {
  public:
-  Parser() {
-    app_.set_help_flag();
-    app_.allow_extras();
-    parsed_.options.threads = runtime::host_capabilities().processors;
-    for (const OptionRow& row : option_table()) add(row);
+  Parser(Words words, support::Diagnostics& diags) : words_(std::move(words)), diags_(diags) {
+    parsed_.request.settings.threads = runtime::host_capabilities().processors;
   }
 
-  std::variant<CommandLine, WrongUsage> parse(int argc, char** argv) {
-    try {
-      app_.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-      return WrongUsage{error.what()};
-    }
-    if (std::vector<std::string> unknown = app_.remaining(); !unknown.empty())
-      return WrongUsage{unexpected(unknown[0])};
-    if (parsed_.options.model.empty()) parsed_.options.model = take_model();
-    if (std::string message = wrong_combination(); !message.empty()) return WrongUsage{message};
+  std::variant<CommandLine, WrongUsage> parse() {
+    take_command();
+    for (; at_ < words_.size() && wrong_.empty() && !parsed_.information; ++at_) take(words_[at_]);
+    if (parsed_.information) return parsed_;
+    if (wrong_.empty()) wrong_ = place_positionals();
+    if (wrong_.empty()) read_environment();
+    if (wrong_.empty() && !diags_.has_errors()) wrong_ = wrong_combination(parsed_.request, given_);
+    if (!wrong_.empty()) return WrongUsage{wrong_};
     return parsed_;
   }
 
  private:
-  void add(const OptionRow& row) {
-    std::string flags(row.flags);
-    if (!row.old_flags.empty()) flags += "," + std::string(row.old_flags);
-    if (row.value.empty()) {
-      app_.add_flag_callback(flags, [this, &row] { give(row), set_flag(row, &parsed_); });
+  void take_command() {
+    if (words_.empty()) return;
+    if (const driver::CommandRow* row = driver::find_command(words_.front())) {
+      parsed_.request.command = row->name;
+      at_ = 1;
+    }
+  }
+
+  void take(const std::string& word) {
+    if (word.size() < 2 || word[0] != '-') return positionals_.push_back(word);
+    if (const auto kind = find_information(flag_of(word))) return take_information(*kind, word);
+    const bool is_long = word.starts_with("--");
+    // `-oFILE` is `-o FILE`.
+    const std::string flag = is_long ? flag_of(word) : word.substr(0, 2);
+    const OptionRow* row = driver::find_option(flag, parsed_.request.command);
+    if (row == nullptr) {
+      wrong_ = not_taken(flag_of(word));
       return;
     }
-    CLI::Option* option = app_.add_option(
-        is_positional(row) ? "model" : flags,
-        [this, &row](const CLI::results_t& texts) {
-          give(row);
-          std::string wrong = store(row, texts, &parsed_);
-          if (!wrong.empty()) throw CLI::ValidationError(std::string(name_of(row)), wrong);
-          return true;
-        },
-        "");
-    option->type_name(std::string(row.value));
-    if (!row.environment.empty()) option->envname(std::string(row.environment));
-    expect_values(row, option);
+    std::optional<std::string> attached;
+    if (word.size() > flag.size()) attached = word.substr(flag.size() + (is_long || word[2] == '=' ? 1 : 0));
+    give(*row, attached);
   }
 
-  static void expect_values(const OptionRow& row, CLI::Option* option) {
-    if (row.values > 1) {
-      option->expected(row.values);
-    } else if (is_list(row)) {
-      // One value for each occurrence, so that a model after an option is not taken for another value.
-      option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(row.values == kAllThatFollow);
-    } else if (std::holds_alternative<std::optional<std::string> driver::Options::*>(row.field)) {
-      option->expected(0, 1);
+  void take_information(Information::Kind kind, const std::string& word) {
+    Information information{kind, {}};
+    if (kind == Information::Kind::Explain) {
+      const bool is_attached = word.find('=') != std::string::npos;
+      if (!is_attached && at_ + 1 == words_.size()) {
+        wrong_ = "--explain needs the code of a diagnostic: CG0102";
+        return;
+      }
+      information.code = is_attached ? word.substr(word.find('=') + 1) : words_[++at_];
     }
+    parsed_.information = information;
   }
 
-  static std::string unexpected(const std::string& argument) {
-    if (!argument.starts_with('-')) return fmt::format("unexpected argument `{}`", argument);
-    std::vector<std::string> names;
-    for (const OptionRow& row : option_table()) names.emplace_back(name_of(row));
-    const std::string closest = support::closest(argument.substr(0, argument.find('=')), names);
-    if (closest.empty()) return fmt::format("unknown option `{}`", argument);
-    return fmt::format("unknown option `{}`; did you mean `{}`?", argument, closest);
-  }
-
-  void give(const OptionRow& row) {
+  void give(const OptionRow& row, const std::optional<std::string>& attached) {
     given_.insert(name_of(row));
-    if (row.implies.empty()) return;
-    given_.insert(row.implies);
-    set_flag(row_of(row.implies), &parsed_);
-  }
-
-  static const OptionRow& row_of(std::string_view name) {
-    const std::vector<OptionRow>& table = option_table();
-    const auto row = std::find_if(table.begin(), table.end(), [&](const OptionRow& r) { return name_of(r) == name; });
-    COLLAGE_CHECK(row != table.end(), "no option {}", name);
-    return *row;
-  }
-
-  bool is_given(std::string_view name) const { return given_.contains(name); }
-
-  /// Given, and not kept from ending the compilation.
-  bool stops(std::string_view name) const {
-    const std::vector<std::string_view>& others = row_of(name).goes_on_with;
-    return is_given(name) &&
-           std::none_of(others.begin(), others.end(), [this](std::string_view other) { return is_given(other); });
-  }
-
-  /// `--run`: given; `--objective=latency`: has this value; `--run or --bench`: one of them holds.
-  bool holds(std::string_view condition) const {
-    constexpr std::string_view kOr = " or ";
-    if (const size_t at = condition.find(kOr); at != std::string_view::npos) {
-      return holds(condition.substr(0, at)) || holds(condition.substr(at + kOr.size()));
+    const std::string name(name_of(row));
+    if (row.value.empty()) {
+      if (attached) wrong_ = fmt::format("{} takes no value", name);
+      return driver::set_flag(row, parsed_.request);
     }
-    const size_t equals = condition.find('=');
-    if (equals == std::string_view::npos) return is_given(condition);
-    const auto* field = std::get_if<std::string driver::Options::*>(&row_of(condition.substr(0, equals)).field);
-    return field != nullptr && parsed_.options.**field == condition.substr(equals + 1);
-  }
-
-  /// What is wrong with the options given, one sentence, or "".
-  std::string wrong_combination() const {
-    for (const OptionRow& row : option_table()) {
-      if (!is_given(name_of(row))) continue;
-      if (row.files == Files::Written && names_no_file(row))
-        return fmt::format("{} needs the name of a file", name_of(row));
-      for (std::string_view other : row.stopped_by) {
-        if (stops(other)) return fmt::format("{} stops before {}", other, name_of(row));
-      }
-      for (std::string_view other : row.excludes) {
-        if (is_given(other)) return fmt::format("{} and {} exclude each other", name_of(row), other);
-      }
-      for (std::string_view condition : row.needs) {
-        if (!holds(condition)) return fmt::format("{} needs {}", name_of(row), condition);
+    Words texts;
+    if (attached) texts.push_back(*attached);
+    const bool is_optional = row.value.starts_with('[') && row.value.ends_with(']') && row.value[1] == '=';
+    if (!is_optional) {
+      const auto is_wanted = [&] {
+        return row.values == driver::kAllThatFollow ? texts.empty() || !begins_option(at_ + 1)
+                                                    : texts.size() < static_cast<size_t>(row.values);
+      };
+      while (is_wanted() && at_ + 1 < words_.size() && !names_option(words_[at_ + 1])) texts.push_back(words_[++at_]);
+      if (texts.empty() || texts.size() < static_cast<size_t>(std::max(row.values, 1))) {
+        wrong_ = fmt::format("{} needs a value: {}", name, row.value);
+        return;
       }
     }
-    if (parsed_.options.emit == driver::Emit::Onnx && parsed_.options.output.empty())
-      return "--emit=onnx writes a binary file: name it by `-o FILE.onnx`";
-    if (std::string message = text_in_package(); !message.empty()) return message;
-    return overwritten_files();
+    driver::set_values(row, texts, name, parsed_.request, diags_);
   }
 
-  /// `--simulate -o m.collage`
-  std::string text_in_package() const {
-    const std::string& output = parsed_.options.output;
-    if (std::filesystem::path(output).extension() != ".collage") return "";
-    for (const OptionRow& row : option_table()) {
-      if (!row.prints_text || !is_given(name_of(row))) continue;
-      return fmt::format("{} writes no package: give `{}` another ending than .collage", name_of(row), output);
+  bool begins_option(size_t at) const { return at >= words_.size() || words_[at].starts_with('-'); }
+
+  /// A value may begin with a dash, but is no option.
+  static bool names_option(const std::string& word) {
+    return word.starts_with("--") && (find_information(flag_of(word)) || !driver::commands_with(flag_of(word)).empty());
+  }
+
+  std::string not_taken(const std::string& flag) const {
+    const std::string self = driver::full_name(parsed_.request.command);
+    if (const std::vector<CommandName> others = driver::commands_with(flag); !others.empty()) {
+      const std::string of = others.size() > kMostNamed ? "" : ": it is an option of " + names_text(others);
+      return fmt::format("`{}` takes no {}{}", self, flag, of);
+    }
+    const std::string word = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+    if (const driver::CommandRow* row = driver::find_command(word))
+      return fmt::format("unknown option `{}`; `{}` is a command: `collagec {} {}`", flag, word, word, row->arguments);
+    Words names;
+    for (const OptionRow& row : driver::option_table()) {
+      if (!is_positional(row) && row.commands.has(parsed_.request.command)) names.emplace_back(name_of(row));
+    }
+    const std::string closest = support::closest(flag, names);
+    if (closest.empty()) return fmt::format("unknown option `{}`", flag);
+    return fmt::format("unknown option `{}`; did you mean `{}`?", flag, closest);
+  }
+
+  /// Stores the words that are no options. Returns what is wrong, or "".
+  std::string place_positionals() {
+    if (positionals_.empty() && words_.empty()) return "a model is needed: `collagec MODEL -r RULES`";
+    if (std::string wrong = unknown_command(); !wrong.empty()) return wrong;
+    std::vector<const OptionRow*> rows;
+    size_t wanted = 0;
+    for (const OptionRow& row : driver::option_table()) {
+      if (!is_positional(row) || !row.commands.has(parsed_.request.command)) continue;
+      rows.push_back(&row);
+      wanted += static_cast<size_t>(row.values);
+    }
+    if (positionals_.size() < wanted) take_model_of_rules();
+    const std::string_view arguments = driver::row_of(parsed_.request.command).arguments;
+    const std::string usage = fmt::format("`{} {}`", driver::full_name(parsed_.request.command), arguments);
+    if (positionals_.empty()) return "a model is needed: " + usage;
+    if (positionals_.size() < wanted) return "an argument is missing: " + usage;
+    if (positionals_.size() > wanted) {
+      const std::string& word = positionals_[wanted];
+      if (driver::find_command(word) == nullptr) return fmt::format("unexpected argument `{}`", word);
+      return fmt::format("unexpected argument `{}`: a command comes first: `collagec {} {}`", word, word,
+                         positionals_.front());
+    }
+    size_t next = 0;
+    for (const OptionRow* row : rows) {
+      const auto begin = positionals_.begin() + static_cast<std::ptrdiff_t>(next);
+      next += static_cast<size_t>(row->values);
+      const Words texts(begin, positionals_.begin() + static_cast<std::ptrdiff_t>(next));
+      if (!driver::set_values(*row, texts, std::string(row->flags), parsed_.request, diags_)) return "";
+      given_.insert(row->flags);
     }
     return "";
   }
 
-  /// `--report ''`
-  bool names_no_file(const OptionRow& row) const {
-    const std::vector<std::string> paths = paths_of(row, parsed_.options);
-    return std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return path.empty(); });
-  }
-
-  std::string overwritten_files() const {
-    std::vector<FileUse> read, written;
-    for (const OptionRow& row : option_table()) {
-      if (row.files == Files::None) continue;
-      const std::string option(is_positional(row) ? "the model" : name_of(row));
-      for (const std::string& path : paths_of(row, parsed_.options)) {
-        if (path.empty()) continue;
-        (row.files == Files::Written ? written : read)
-            .push_back({option, path, row.files == Files::ReadRules ? ".rules" : ""});
-      }
-    }
-    return overwritten_file(read, written);
+  /// `collagec rnu model.ir`: a first word that is no file, before others.
+  std::string unknown_command() const {
+    const bool may_be_command = parsed_.request.command == CommandName::Compile && positionals_.size() > 1 &&
+                                positionals_.front() == words_.front() &&
+                                positionals_.front().find_first_of("./") == std::string::npos;
+    if (!may_be_command) return "";
+    std::error_code error;
+    if (std::filesystem::exists(positionals_.front(), error)) return "";
+    const std::string closest = support::closest(positionals_.front(), all_command_words());
+    if (closest.empty()) return fmt::format("unknown command `{}`; `collagec --help` lists them", positionals_.front());
+    return fmt::format("unknown command `{}`; did you mean `{}`?", positionals_.front(), closest);
   }
 
   /// `-r` takes every word after it; a model among them is not a rule file.
-  std::string take_model() {
-    std::vector<std::string>& rules = parsed_.options.rules;
-    auto is_model = [](const std::string& path) {
+  void take_model_of_rules() {
+    const auto is_model = [](const std::string& path) {
       const std::string extension = std::filesystem::path(path).extension().string();
       std::error_code error;
       return !extension.empty() && extension != ".rules" && !std::filesystem::is_directory(path, error);
     };
-    auto it = std::find_if(rules.begin(), rules.end(), is_model);
-    if (it == rules.end()) return "";
-    std::string model = *it;
-    rules.erase(it);
-    return model;
+    Words& rules = parsed_.request.rules;
+    const auto model = std::find_if(rules.begin(), rules.end(), is_model);
+    if (model == rules.end()) return;
+    positionals_.insert(positionals_.begin(), *model);
+    rules.erase(model);
   }
 
-  CLI::App app_;
+  void read_environment() {
+    for (const OptionRow& row : driver::option_table()) {
+      if (row.environment.empty() || !row.commands.has(parsed_.request.command) || given_.contains(name_of(row))) continue;
+      const char* text = std::getenv(std::string(row.environment).c_str());  // NOLINT: one thread
+      if (text == nullptr || *text == '\0') continue;
+      driver::set_values(row, {text}, std::string(name_of(row)), parsed_.request, diags_);
+    }
+  }
+
+  Words words_;
+  size_t at_ = 0;
+  support::Diagnostics& diags_;
   CommandLine parsed_;
+  Words positionals_;
   std::set<std::string_view> given_;
+  std::string wrong_;
 };
-
-OptionText describe(const OptionRow& row) {
-  OptionText text;
-  for (std::string_view rest = row.flags; !rest.empty();) {
-    const size_t comma = rest.find(',');
-    text.names.emplace_back(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
-  }
-  if (!is_positional(row)) text.value = row.value;
-  text.help = row.help;
-  text.initial = initial_text(row);
-  text.group = heading(row.group);
-  text.is_common = row.is_common;
-  for (const Choice& choice : row.choices) text.choices.emplace_back(choice.word);
-  text.choices.insert(text.choices.end(), row.suggestions.begin(), row.suggestions.end());
-  return text;
-}
 
 }  // namespace
 
-std::variant<CommandLine, WrongUsage> parse_command_line(int argc, char** argv) {
-  return Parser().parse(argc, argv);
-}
-
-ProgramText describe_collagec() {
-  ProgramText text;
-  text.name = "collagec";
-  text.purpose = "finds the fastest way to run a model over several backends together, compiles it and runs it";
-  text.usage = "MODEL -r RULES… [OPTION…]";
-  for (const OptionRow& row : option_table()) text.options.push_back(describe(row));
-  return text;
+std::variant<CommandLine, WrongUsage> parse_command_line(int argc, char** argv, support::Diagnostics& diags) {
+  return Parser(Words(argv + 1, argv + argc), diags).parse();
 }
 
 }  // namespace collage::tools

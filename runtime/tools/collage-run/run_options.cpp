@@ -84,7 +84,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   add_number(app, kToleranceOption, options.run.tolerance, false);
   app.get_option("--tolerance")->default_str(fmt::format("{}", runner::kExpectTolerance));
   add_text(app, kLabelsOption, options.run.labels);
-  app.add_flag("--check", options.check, "compare with the run that `collagec --check -o` stored in the package");
+  app.add_flag("--check", options.check, "compare with the run that `collagec check -o` stored in the package");
   add_count(app, kThreadsOption, options.threads, runtime::kMostThreads)->default_str("as many as it was compiled for");
   add_count(app, kBenchOption, options.bench, kMostBenchRuns);
   add_text(app, kBenchJsonOption, options.bench_json);

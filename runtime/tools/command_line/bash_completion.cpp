@@ -30,6 +30,12 @@ std::string branches_for_choices(const ProgramText& program) {
   return text;
 }
 
+/// Whether a word without a dash may be something else than a command.
+bool takes_file(const ProgramText& program) {
+  return std::any_of(program.options.begin(), program.options.end(),
+                     [](const OptionText& option) { return !option.names.front().starts_with('-'); });
+}
+
 std::string branches_for_commands(const ProgramText& program) {
   std::string text;
   for (const ProgramText& command : program.commands) {
@@ -58,8 +64,8 @@ std::string bash_completion(const ProgramText& program) {
   if (!commands.empty()) {
     text += "  case \"${COMP_WORDS[1]}\" in\n" + branches_for_commands(program) + "  esac\n";
     text += fmt::format(
-        "  if [[ $COMP_CWORD == 1 && $word != -* ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return; fi\n",
-        commands);
+        "  if [[ $COMP_CWORD == 1 && $word != -* ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$word\"){}); return; fi\n",
+        commands, takes_file(program) ? " $(compgen -f -- \"$word\")" : "");
   }
   text +=
       "  if [[ $word == -* ]]; then COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"

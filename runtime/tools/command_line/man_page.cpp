@@ -22,9 +22,15 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-void print_options(const std::vector<OptionText>& options, std::string* page) {
+std::string sentences_of(const ProgramText& command) {
+  return command.details.empty() ? command.purpose : command.purpose + ". " + command.details;
+}
+
+/// Those that are common; with `shows_all` the others, too.
+void print_options(const std::vector<OptionText>& options, bool shows_all, std::string* page) {
   std::string group;
   for (const OptionText& option : options) {
+    if (!option.is_common && !shows_all) continue;
     if (option.group != group) *page += fmt::format(".SS {}\n", escaped(option.group));
     group = option.group;
     std::string names;
@@ -43,10 +49,11 @@ std::string man_page(const ProgramText& program) {
   std::string page = fmt::format(".TH {0} 1 \"\" \"collage {1}\" \"Collage\"\n.SH NAME\n{0} \\- {2}\n", program.name,
                                  COLLAGE_VERSION, escaped(program.purpose));
   page += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n.SH OPTIONS\n", program.name, escaped(program.usage));
-  print_options(program.options, &page);
+  print_options(program.options, true, &page);
   for (const ProgramText& command : program.commands) {
-    page += fmt::format(".SH {} {}\n{}\n", escaped(program.name), escaped(command.name), escaped(command.purpose));
-    print_options(command.options, &page);
+    page += fmt::format(".SH {0} {1}\n\\fB{0} {1}\\fR {2}\n.PP\n{3}\n", escaped(program.name), escaped(command.name),
+                        escaped(command.usage), escaped(sentences_of(command)));
+    print_options(command.options, false, &page);
   }
   page += fmt::format(".SH EXIT STATUS\n{}.\n", escaped(kExitCodes));
   return page;

@@ -20,13 +20,18 @@ struct OptionText {
 struct ProgramText {
   std::string name;
   std::string purpose;  ///< as after the name: `checks and formats rule files`
+  std::string details;  ///< more sentences, or none
   std::string usage;    ///< what follows the name: `MODEL -r RULES… [OPTION…]`
   std::vector<OptionText> options;
   std::vector<ProgramText> commands;  ///< subcommands
 };
 
-/// Options by group, in the order in which the groups first occur.
+/// Options by group, in the order in which the groups first occur. `shows_all`: also those that are not common, and those
+/// of the commands.
 std::string help_text(const ProgramText& program, bool shows_all);
+
+/// The help of one command of a program; options that are not common by name alone.
+std::string command_help(const ProgramText& program, const ProgramText& command);
 
 /// A page of section 1 in the `man` macros of troff.
 std::string man_page(const ProgramText& program);

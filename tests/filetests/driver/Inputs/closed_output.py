@@ -16,7 +16,7 @@ COMMANDS = [
     ["collagec", "--help"], ["collagec", "--version"], ["collagec", "--explain", "CG0001"], ["collagec", "--man"],
     ["collagec", "m.ir", "-r", rules, "--emit=graph"], ["collagec", "m.ir", "-r", rules, "--emit=c"],
     ["collagec", "m.ir", "-r", rules, "--emit=placement"], ["collagec", "m.ir", "-r", rules, "-o", "out.ir"],
-    ["collagec", "m.ir", "-r", rules, "--compare"], ["collagec", "m.ir", "-r", rules, "--print-passes"],
+    ["collagec", "compare", "m.ir", "-r", rules], ["collagec", "m.ir", "-r", rules, "--emit=passes"],
     ["collage-rules", "list", rules], ["collage-rules", "list", "--json", rules], ["collage-rules", "test", rules],
     ["collage-rules", "--explain", "CG0001"], ["collage-rules", "--version"],
     ["collage-run", "--help"], ["collage-check-plan", "--help"], ["collage-check-certificate", "--version"],

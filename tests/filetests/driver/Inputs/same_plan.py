@@ -1,9 +1,10 @@
-"""same_plan.py CERTIFICATE PLACEMENT: the certificate is of the placement that `--placement-json` wrote: the same
+"""same_plan.py CERTIFICATE JSON: the certificate is of the placement that `--json=JSON` wrote: the same
 predicted cost, and each of its candidates lies in one partition."""
 import json
 import sys
 
-certificate, placement = (json.load(open(path)) for path in sys.argv[1:])
+certificate, summary = (json.load(open(path)) for path in sys.argv[1:])
+placement = summary["placement"]
 cost, predicted = certificate["plan"]["cost"] * 1e-12, placement["cost"]["predicted_s"]
 assert abs(cost - predicted) <= 1e-9 * predicted, f"certificate of {cost} s, placement of {predicted} s"
 partition_of = {node: i for i, partition in enumerate(placement["partitions"]) for node in partition["nodes"]}

@@ -45,7 +45,7 @@ with Cluster() as cluster:
     os.environ["SOCKET"] = os.path.join(cluster.folder, ".s.PGSQL.5432")
     cluster.run("CREATE DATABASE costs")
     print("== undisturbed", flush=True)
-    compile_model("", "undisturbed.plan")
+    compile_model("", "undisturbed.placement")
     for how, more in ("ends", []), ("ends", ["--cost-db-lost", path("instead.sqlite")]), ("hangs", []):
         print(f"== {how}", flush=True)
         if cluster.server is None:
@@ -54,8 +54,8 @@ with Cluster() as cluster:
         cluster.run("CREATE DATABASE costs")
         with open(path("server"), "w") as file:
             file.write(f"{how} {cluster.server.pid}")
-        compile_model(cluster.address("costs", more="&connect_timeout=1&tcp_user_timeout=1000"), "lost.plan", *more)
+        compile_model(cluster.address("costs", more="&connect_timeout=1&tcp_user_timeout=1000"), "lost.placement", *more)
         cluster.stop()
-        same = open(path("undisturbed.plan")).read() == open(path("lost.plan")).read()
+        same = open(path("undisturbed.placement")).read() == open(path("lost.placement")).read()
         print("the same plan" if same else "another plan", flush=True)
     subprocess.run([collagec, "costs", "list", "--cost-db", path("instead.sqlite")])

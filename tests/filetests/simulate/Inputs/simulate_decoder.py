@@ -20,4 +20,4 @@ def decoders(*words):
 decoders("model", "--layers", layers, "-o", model)
 decoders("machine", "--kind", kind, "--devices", devices, "-o", machine)
 places = decoders("places", "--layers", layers, "--devices", devices).split()
-sys.exit(subprocess.run([collagec, model, "-r", machine, "--simulate", *places, *options], check=False).returncode)
+sys.exit(subprocess.run([collagec, "simulate", model, "-r", machine, *places, *options], check=False).returncode)

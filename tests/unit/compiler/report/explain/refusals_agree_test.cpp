@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors about `--place` and pins, the summary and `--why-not` give one reason for a node: over all rules that are
+// Errors about `--place` and pins, the summary and `why-not` give one reason for a node: over all rules that are
 // shipped and all example networks.
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ class Network {
         EXPECT_EQ(in_summary, counted.end());
         continue;
       }
-      // Lines of `--why-not` join what several rules need.
+      // Lines of `why-not` join what several rules need.
       const size_t begin = why.message.find(": ") + 2;
       const std::string reason = why.message.substr(begin, why.message.find(", need ") - begin);
       // The first line says where the node runs.

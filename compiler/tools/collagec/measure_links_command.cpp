@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/tools/collagec/calibrate_command.h"
+#include "compiler/tools/collagec/measure_links_command.h"
 
 #include <fmt/format.h>
 
@@ -24,9 +24,9 @@ using runtime::PairFigures;
 using runtime::Status;
 using support::Code;
 
-class Calibration {
+class LinkMeasurement {
  public:
-  Calibration(std::vector<std::string> files, std::string output, support::SourceManager& sources,
+  LinkMeasurement(std::vector<std::string> files, std::string output, support::SourceManager& sources,
               support::Diagnostics& diags)
       : files_(std::move(files)), output_(std::move(output)), sources_(sources), diags_(diags) {}
 
@@ -65,7 +65,7 @@ class Calibration {
     }
     const ir::Cluster& cluster = *rules->cluster;
     const bool are_enough = ranks_.check_count(cluster.host_count(), fmt::format("cluster `{}` has", cluster.name),
-                                               "collagec calibrate " + files_.front(), files_.front(), diags_);
+                                               "collagec measure-links " + files_.front(), files_.front(), diags_);
     if (!are_enough) return std::nullopt;
     return rules;
   }
@@ -88,8 +88,8 @@ class Calibration {
 
 }  // namespace
 
-int run_calibrate_command(int argc, char** argv) {
-  CLI::App app("measures the links between the hosts of a cluster, under mpirun", "collagec calibrate");
+int run_measure_links_command(int argc, char** argv) {
+  CLI::App app("measures the links between the hosts of a cluster, under mpirun", "collagec measure-links");
   std::vector<std::string> files;
   std::string output;
   double start = runtime::MpiOptions().start.count();
@@ -105,11 +105,11 @@ int run_calibrate_command(int argc, char** argv) {
   }
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  Calibration calibration(std::move(files), std::move(output), sources, diags);
-  const int code = calibration.run(runtime::TimeLimit(start)) ? kSuccess : kInputError;
-  if (calibration.ranks().prints_errors()) fmt::print(stderr, "{}", diags.render());
+  LinkMeasurement measurement(std::move(files), std::move(output), sources, diags);
+  const int code = measurement.run(runtime::TimeLimit(start)) ? kSuccess : kInputError;
+  if (measurement.ranks().prints_errors()) fmt::print(stderr, "{}", diags.render());
   std::fflush(stdout);
-  calibration.ranks().leave(code);
+  measurement.ranks().leave(code);
   return code;
 }
 
