@@ -94,12 +94,14 @@ TEST_F(RemoveNoOps, WhatEqualsItsOperand) {
   expect(true, "Sum", alone);
   expect(true, "Max", alone);
   expect(true, "Clip", alone);
-  expect(true, "Clip",
-         [this](ValueId x) { return std::vector<ValueId>{x, number(-std::numeric_limits<float>::infinity())}; });
+  expect(true, "Clip", [this](ValueId x) {
+    return std::vector<ValueId>{x, number(-std::numeric_limits<float>::infinity())};
+  });
   expect(false, "Clip", with_float(0));
   expect(true, "Slice", [this](ValueId x) { return std::vector<ValueId>{x, ints({0}), ints({9}), ints({2})}; });
-  expect(false, "Slice",
-         [this](ValueId x) { return std::vector<ValueId>{x, ints({-1}), ints({-9}), ints({2}), ints({-1})}; });
+  expect(false, "Slice", [this](ValueId x) {
+    return std::vector<ValueId>{x, ints({-1}), ints({-9}), ints({2}), ints({-1})};
+  });
   expect(true, "MaxPool", alone, with({{"kernel_shape", Ints{1}}}));
   expect(false, "MaxPool", alone, with({{"kernel_shape", Ints{3}}, {"pads", Ints{1, 1}}}));
 }

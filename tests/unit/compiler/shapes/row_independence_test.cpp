@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/shapes/row_independence.h"
 
-#include "compiler/shapes/row_node.h"
+#include "compiler/ir/ops/op_def.h"
 #include "tests/unit/compiler/shapes/row_fixture.h"
 
 namespace collage::driver {
@@ -376,7 +376,7 @@ TEST(RowIndependence, Recurrent) {
   expect_obstacle([&](SizedModel& m) { lstm(m, {m.n, 5, 3}, 0); }, "node `v1` (LSTM) goes along it step by step");
 }
 
-TEST(RowIndependence, WhatIsNotInTheTableIsNotProved) {
+TEST(RowIndependence, WhatHasNoRuleIsNotProved) {
   expect_obstacle(
       [](SizedModel& m) {
         m.output(m.node("ReverseSequence", {m.input({3, m.n}, 1), m.input({m.n}, 0, ir::DType::I64)}));
@@ -388,7 +388,7 @@ TEST(RowIndependence, WhatIsNotInTheTableIsNotProved) {
       },
       "node `v1` (DynamicQuantizeLinear) is not known to keep it apart");
   for (const char* op : {"NonZero", "Unique", "Compress", "NonMaxSuppression", "RandomNormalLike", "Multinomial"})
-    EXPECT_EQ(find_row_rule(op), nullptr) << op;
+    EXPECT_EQ(ir::find_op(op)->rows.rule, ir::RowRule::None) << op;
 }
 
 TEST(RowIndependence, Ports) {

@@ -105,12 +105,14 @@ TEST(QuantizedOps, Work) {
   };
   std::vector<TensorType> inputs = types({x, f, u, w, f, i, f, u});
   std::vector<TensorType> outputs = {{DType::U8, {1, 4, 4, 4}}};
-  Work work = find_op("QLinearConv")->work({inputs, outputs, {}});
+  const AttrMap none;
+  const OpDef &conv = *find_op("QLinearConv"), &product = *find_op("MatMulInteger");
+  Work work = conv.work({inputs, outputs, AttrView(conv, none)});
   EXPECT_EQ(work.macs, 64 * 8 * 9);
   EXPECT_EQ(work.flops, 2 * 64 * 8 * 9 + 3 * 64);
   inputs = types({n.input({2, 3, 8}, DType::U8), n.input({8, 5}, DType::I8)});
   outputs = {{DType::I32, {2, 3, 5}}};
-  EXPECT_EQ(find_op("MatMulInteger")->work({inputs, outputs, {}}).macs, 2 * 3 * 5 * 8);
+  EXPECT_EQ(product.work({inputs, outputs, AttrView(product, none)}).macs, 2 * 3 * 5 * 8);
 }
 
 }  // namespace
