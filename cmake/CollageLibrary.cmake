@@ -1,8 +1,8 @@
-# collage_library(NAME [OWN_OPTIONS] [SINGLY] [COLD] [DEPENDS …] [PRIVATE_DEPENDS …] [WITHOUT REGEX…]) makes the library
+# collage_library(NAME [OWN_OPTIONS] [COLD] [DEPENDS …] [PRIVATE_DEPENDS …] [WITHOUT REGEX…] [SINGLY REGEX]) makes the library
 # of one floor, `collage_NAME`, with the alias `collage::NAME`, from every .cpp file in and below the folder that calls
 # it: a new file needs no row here.
 # DEPENDS are the lower floors whose headers its own headers show. WITHOUT leaves out sources whose path, relative to the
-# folder, matches. SINGLY: its files repeat local names, so that they cannot be compiled in groups.
+# folder, matches. SINGLY: files that repeat local names of others, so that they cannot be compiled in groups.
 # COLD: it runs for an instant only, and is compiled with -O1, which is quicker.
 #
 # collage_executable(NAME [OWN_OPTIONS] [COLD] [DEPENDS …] [SOURCES …]) makes a program; without SOURCES from the .cpp
@@ -100,7 +100,7 @@ set(COLLAGE_COLD_OPTIONS $<$<CONFIG:Release>:-O1> CACHE STRING "Of code that run
 mark_as_advanced(COLLAGE_COLD_OPTIONS)
 
 function(collage_library name)
-  cmake_parse_arguments(ARG "OWN_OPTIONS;SINGLY;COLD" "" "DEPENDS;PRIVATE_DEPENDS;WITHOUT" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_OPTIONS;COLD" "SINGLY" "DEPENDS;PRIVATE_DEPENDS;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   foreach(without IN LISTS ARG_WITHOUT)
     list(FILTER sources EXCLUDE REGEX ${without})
@@ -109,8 +109,10 @@ function(collage_library name)
   add_library(collage::${name} ALIAS collage_${name})
   target_link_libraries(collage_${name} PUBLIC collage_options ${ARG_DEPENDS} PRIVATE collage_warnings ${ARG_PRIVATE_DEPENDS})
   set_target_properties(collage_${name} PROPERTIES EXPORT_NAME ${name})
-  if(NOT ARG_SINGLY)
-    collage_compile_in_groups(collage_${name})
+  collage_compile_in_groups(collage_${name})
+  if(ARG_SINGLY)
+    list(FILTER sources INCLUDE REGEX ${ARG_SINGLY})
+    set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(ARG_COLD)
     target_compile_options(collage_${name} PRIVATE ${COLLAGE_COLD_OPTIONS})

@@ -226,11 +226,13 @@ LOCAL = re.compile(r"(?:(?:inline )?(?:static )?(?:constexpr|const) [^=({]*?\b(k
 
 
 def grouped_libraries(house):
+    """(folder, regex of the files in it that are compiled alone or None)"""
     for path in house.paths:
         if os.path.basename(path) == "CMakeLists.txt" and path.startswith(("compiler/", "runtime/")):
             text = read(house.root, path)
-            if re.search(r"collage_(library|executable)\(", text) and "SINGLY" not in text:
-                yield os.path.dirname(path) + "/"
+            if re.search(r"collage_(library|executable)\(", text):
+                singly = re.search(r'SINGLY "(.*?)"', text)
+                yield os.path.dirname(path) + "/", singly and singly.group(1)
 
 
 def local_names(house, path):
@@ -245,11 +247,11 @@ def local_names(house, path):
 
 
 def check_names(house):
-    libraries = sorted(grouped_libraries(house), key=len, reverse=True)
+    libraries = sorted(grouped_libraries(house), key=lambda library: len(library[0]), reverse=True)
     first = {}
     for path in house.sources:
-        library = next((one for one in libraries if path.startswith(one)), None)
-        if library is None or not path.endswith(".cpp"):
+        library, singly = next((one for one in libraries if path.startswith(one[0])), (None, None))
+        if library is None or not path.endswith(".cpp") or singly and re.search(singly, path.removeprefix(library)):
             continue
         for space, name in local_names(house, path):
             other = first.setdefault((library, space, name), path)

@@ -94,7 +94,9 @@ class HouseTest(unittest.TestCase):
         files = {"compiler/lower/d.cpp": part, "compiler/lower/x/e.cpp": part}
         self.expect({**library, **files},
                     "compiler/lower/x/e.cpp: `kMost` is also a name in compiler/lower/d.cpp, and both may be compiled together")
-        self.expect({"compiler/lower/CMakeLists.txt": "collage_library(lower SINGLY)\n", **files})
+        self.expect({"compiler/lower/CMakeLists.txt": 'collage_library(lower SINGLY "^x/")\n', **files})
+        self.expect({"compiler/lower/CMakeLists.txt": 'collage_library(lower SINGLY "^y/")\n', **files},
+                    "compiler/lower/x/e.cpp: `kMost` is also a name in compiler/lower/d.cpp, and both may be compiled together")
 
     def test_door(self):
         self.expect({"compiler/lower/d.cpp": SPDX + "#include <llvm/IR/Module.h>\n"},

@@ -14,7 +14,7 @@
 namespace collage::codegen {
 namespace {
 
-constexpr int64_t kGrainWork = 1 << 15;
+constexpr int64_t kWindowGrainWork = 1 << 15;
 
 class ChannelWindow {
  public:
@@ -41,7 +41,7 @@ class ChannelWindow {
     }
     emit();
     const int64_t rows = p_.batch * p_.output[0] * p_.output[1];
-    return builder_.finish(rows, kGrainWork / std::max<int64_t>(1, p_.output[2] * channels_ * p_.taps() / 8));
+    return builder_.finish(rows, kWindowGrainWork / std::max<int64_t>(1, p_.output[2] * channels_ * p_.taps() / 8));
   }
 
  private:

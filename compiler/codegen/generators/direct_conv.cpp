@@ -14,7 +14,7 @@ namespace collage::codegen {
 namespace {
 
 /// Least number of multiply-accumulates for a separate thread.
-constexpr int64_t kGrainWork = 1 << 16;
+constexpr int64_t kDirectGrainWork = 1 << 16;
 /// Taps of a row that have code of their own; of more, a loop.
 constexpr int64_t kUnrolledTaps = 12;
 
@@ -38,7 +38,7 @@ class DirectConv {
     emit();
     const int64_t extent = p_.batch * p_.groups * plan_.rows * panels_;
     const int64_t work = p_.batch * p_.groups * p_.out_channels * p_.depth() * p_.out_plane() / extent;
-    return builder_.finish(extent, kGrainWork / std::max<int64_t>(1, work));
+    return builder_.finish(extent, kDirectGrainWork / std::max<int64_t>(1, work));
   }
 
  private:

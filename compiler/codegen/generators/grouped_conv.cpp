@@ -12,7 +12,7 @@
 namespace collage::codegen {
 namespace {
 
-constexpr int64_t kGrainWork = 1 << 16;
+constexpr int64_t kGroupedGrainWork = 1 << 16;
 /// Registers for weights, the permuted vector, its pattern, and the loop's own.
 constexpr int64_t kOtherRegisters = 8;
 constexpr int64_t kMostPositions = 14;
@@ -39,7 +39,7 @@ class GroupedConv {
     }
     emit();
     const int64_t work = p_.output[2] * channels_ * p_.depth();
-    return builder_.finish(p_.batch * p_.output[0] * p_.output[1], kGrainWork / std::max<int64_t>(1, work));
+    return builder_.finish(p_.batch * p_.output[0] * p_.output[1], kGroupedGrainWork / std::max<int64_t>(1, work));
   }
 
  private:

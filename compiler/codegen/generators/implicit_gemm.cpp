@@ -13,7 +13,7 @@
 namespace collage::codegen {
 namespace {
 
-constexpr int64_t kGrainWork = 1 << 16;
+constexpr int64_t kImplicitGrainWork = 1 << 16;
 
 /// Weights as [group][block of output channels][k][channel of the block].
 template <typename T>
@@ -90,7 +90,7 @@ class ImplicitGemm {
     emit();
     int64_t extent = p_.batch * p_.groups * plan_.channel_chunks * plan_.panel_chunks;
     int64_t total = p_.batch * p_.groups * p_.out_channels * depth_ * plane_;
-    return builder_.finish(extent, kGrainWork / std::max<int64_t>(1, total / extent));
+    return builder_.finish(extent, kImplicitGrainWork / std::max<int64_t>(1, total / extent));
   }
 
  private:
