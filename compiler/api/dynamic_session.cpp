@@ -70,9 +70,11 @@ collage_dynamic_session* collage_dynamic_session_create(collage_compiler* compil
     auto source = driver::ModelSource::open(path, std::move(access), state.sources, *state.diags);
     if (source == nullptr) return nullptr;
     driver::StageSettings settings{source->path(), state.find_rules(), state.request.settings};
-    if (settings.rules == nullptr || !driver::check_buckets(*source, state.request.model.buckets, *state.diags)) return nullptr;
-    return new collage_dynamic_session{compiler->state, driver::DynamicModel(std::move(source), std::move(settings),
-                                                                             kept, *state.diags, state.request.model.buckets)};
+    if (settings.rules == nullptr || !driver::check_buckets(*source, state.request.model.buckets, *state.diags))
+      return nullptr;
+    return new collage_dynamic_session{
+        compiler->state,
+        driver::DynamicModel(std::move(source), std::move(settings), kept, *state.diags, state.request.model.buckets)};
   });
 }
 

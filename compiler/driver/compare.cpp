@@ -65,8 +65,7 @@ void compare(Command& command, const Candidates& candidates, const SearchInput& 
   if (evolves && !add_evolved(command, input, *comparison)) return;
   if (measures) {
     // The comparison is printed all the same after an error.
-    measure(input, command.compilation.targets(), command.request.runs, command.inputs, *comparison,
-            command.diags);
+    measure(input, command.compilation.targets(), command.request.runs, command.inputs, *comparison, command.diags);
   }
   if (command.compared != nullptr) {
     *command.compared = std::move(*comparison);

@@ -150,8 +150,8 @@ void run_in_stages(const StagedCommand& command) {
       print(command, runner::print(*result, model.ports()));
       if (!is_good) return;
     }
-    const bool is_good =
-        request.command != CommandName::Bench || command.clock.time("bench", [&] { return bench(command, model, *inputs); });
+    const bool is_good = request.command != CommandName::Bench ||
+                         command.clock.time("bench", [&] { return bench(command, model, *inputs); });
     if (!is_good) return;
   }
   if (asks_about_stages(request)) work_on_stages(command, model.kept_stages());

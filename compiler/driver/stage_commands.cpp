@@ -54,8 +54,8 @@ Request request_of(const Request& whole, const KeptStage& stage) {
   Request one = whole;
   one.run = {};
   one.checks = false;  // each run was checked
-  const bool has_run = whole.command == CommandName::Run || whole.command == CommandName::Check ||
-                       whole.command == CommandName::Bench;
+  const bool has_run =
+      whole.command == CommandName::Run || whole.command == CommandName::Check || whole.command == CommandName::Bench;
   if (has_run) one.command = CommandName::Compile;
   one.json = {};  // one document for all
   for_each_output(one, [&](std::string& path) { path = name_of_stage(path, stage.number); });
@@ -97,8 +97,8 @@ class StageCommands {
     }
     if (is_compared()) return show_comparisons(stages);
     if (is_asked_of_any || !asks_question(request_)) return;
-    command_.diags.error_at(Code::BadOption, std::string(row_of(request_.command).word), "no stage has such a node: `{}`",
-                            nodes_asked(request_));
+    command_.diags.error_at(Code::BadOption, std::string(row_of(request_.command).word),
+                            "no stage has such a node: `{}`", nodes_asked(request_));
   }
 
  private:

@@ -57,8 +57,9 @@ Status make_tables(sqlite3* database) {
   if (!execute("BEGIN IMMEDIATE")) return Status::error(sqlite3_errmsg(database));
   exist = has_tables(database);
   const bool is_done =
-      exist && (*exist || (execute(kSqliteTables) && execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
-                                                                         kApplication, kTablesVersion))));
+      exist &&
+      (*exist || (execute(kSqliteTables) && execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                                                kApplication, kTablesVersion))));
   if (is_done && execute("COMMIT")) return Status::ok();
   Status failure = exist ? Status::error(sqlite3_errmsg(database)) : exist.status();
   execute("ROLLBACK");

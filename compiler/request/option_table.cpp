@@ -50,7 +50,10 @@ Choice word(std::string_view text, Value value) {
 }
 
 // NOLINTNEXTLINE: a function for each field
-#define COLLAGE_AT(field) +[](Request& request) -> auto& { return request.field; }
+#define COLLAGE_AT(field)           \
+  +[](Request & request) -> auto& { \
+    return request.field;           \
+  }
 
 std::vector<OptionRow> make_table() {
   constexpr CommandSet kAll = CommandSet::all();
@@ -128,7 +131,8 @@ std::string with_infix(const std::string& path, const std::string& infix) {
   const bool is_stream = path.starts_with("/dev/") && !path.starts_with("/dev/shm/");
   if (path.empty() || is_stream) return path;
   const std::filesystem::path whole(path);
-  return (whole.parent_path() / fmt::format("{}.{}{}", whole.stem().string(), infix, whole.extension().string())).string();
+  return (whole.parent_path() / fmt::format("{}.{}{}", whole.stem().string(), infix, whole.extension().string()))
+      .string();
 }
 
 }  // namespace collage::driver

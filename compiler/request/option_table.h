@@ -21,13 +21,12 @@ template <typename Value>
 using Place = Value& (*)(Request&);
 
 /// Where a value lies. The type decides how it is read and printed (option_values.cpp).
-using AnyPlace =
-    std::variant<Place<bool>, Place<int>, Place<uint64_t>, Place<double>, Place<std::optional<double>>,
-                 Place<std::string>, Place<std::optional<std::string>>, Place<std::vector<std::string>>,
-                 Place<std::vector<NamedFile>>, Place<std::vector<ir::ShapeBinding>>,
-                 Place<std::vector<std::vector<ir::ShapeBinding>>>, Place<const place::Objective*>, Place<Emit>,
-                 Place<CostMode>, Place<codegen::Numerics>, Place<quantize::RangeMethod>, Place<quantize::WeightScales>,
-                 Place<JsonRequest>>;
+using AnyPlace = std::variant<Place<bool>, Place<int>, Place<uint64_t>, Place<double>, Place<std::optional<double>>,
+                              Place<std::string>, Place<std::optional<std::string>>, Place<std::vector<std::string>>,
+                              Place<std::vector<NamedFile>>, Place<std::vector<ir::ShapeBinding>>,
+                              Place<std::vector<std::vector<ir::ShapeBinding>>>, Place<const place::Objective*>,
+                              Place<Emit>, Place<CostMode>, Place<codegen::Numerics>, Place<quantize::RangeMethod>,
+                              Place<quantize::WeightScales>, Place<JsonRequest>>;
 
 /// Input to Measuring: shown by name alone on the help page of a command.
 enum class Group { Arguments, Input, Placing, Quantising, Host, Costs, Running, Output };

@@ -26,7 +26,8 @@ class Reader {
     if (row_.is_word_or_path) {
       const std::string near = support::closest(text(), row_.suggestions);
       const bool is_word = near.empty() || near == text() || text().find_first_of("./") != std::string::npos;
-      if (!is_word) return fmt::format("`{}` is not `{}`, and no path: a file of this name is `./{}`", text(), near, text());
+      if (!is_word)
+        return fmt::format("`{}` is not `{}`, and no path: a file of this name is `./{}`", text(), near, text());
     }
     return into = text(), "";
   }
@@ -120,7 +121,8 @@ struct Printer {
   Texts print(const Texts& value) const { return value; }
   Texts print(const std::vector<NamedFile>& value) const {
     Texts texts;
-    for (const NamedFile& named : value) texts.push_back(named.name.empty() ? named.file : named.name + "=" + named.file);
+    for (const NamedFile& named : value)
+      texts.push_back(named.name.empty() ? named.file : named.name + "=" + named.file);
     return texts;
   }
   Texts print(const Bindings& value) const {

@@ -152,10 +152,10 @@ struct Request {
   QuestionRequest questions{};
   QuantizeRequest quantize{};
   runner::RunRequest run{};
-  bool checks = false;    ///< before a run
-  int runs = 0;           ///< that are timed; 0: the usual number, of `compare` none
-  int in_flight = 0;      ///< of `simulate`, requests of a stream; 0: what the objective asks for
-  std::string faults{};   ///< of devices: file or text; empty: none
+  bool checks = false;   ///< before a run
+  int runs = 0;          ///< that are timed; 0: the usual number, of `compare` none
+  int in_flight = 0;     ///< of `simulate`, requests of a stream; 0: what the objective asks for
+  std::string faults{};  ///< of devices: file or text; empty: none
   int profile_rows = kProfileRows;
   runner::TraceRequest trace{};
   bool prints_device_log = false;

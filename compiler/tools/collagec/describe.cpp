@@ -79,7 +79,12 @@ OptionText text_of(const OptionRow& row, bool is_common) {
 
 void add_information(ProgramText& text) {
   for (const InformationRow& row : kInformation) {
-    text.options.push_back({names_in(row.flags), std::string(row.value), std::string(row.help), "", "Help"});
+    OptionText option;
+    option.names = names_in(row.flags);
+    option.value = row.value;
+    option.help = row.help;
+    option.group = "Help";
+    text.options.push_back(std::move(option));
   }
 }
 

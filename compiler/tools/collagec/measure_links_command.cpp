@@ -27,7 +27,7 @@ using support::Code;
 class LinkMeasurement {
  public:
   LinkMeasurement(std::vector<std::string> files, std::string output, support::SourceManager& sources,
-              support::Diagnostics& diags)
+                  support::Diagnostics& diags)
       : files_(std::move(files)), output_(std::move(output)), sources_(sources), diags_(diags) {}
 
   /// On each rank; the file is read by the first. False after errors.

@@ -205,7 +205,8 @@ class Parser {
 
   void read_environment() {
     for (const OptionRow& row : driver::option_table()) {
-      if (row.environment.empty() || !row.commands.has(parsed_.request.command) || given_.contains(name_of(row))) continue;
+      if (row.environment.empty() || !row.commands.has(parsed_.request.command) || given_.contains(name_of(row)))
+        continue;
       const char* text = std::getenv(std::string(row.environment).c_str());  // NOLINT: one thread
       if (text == nullptr || *text == '\0') continue;
       driver::set_values(row, {text}, std::string(name_of(row)), parsed_.request, diags_);

@@ -64,7 +64,8 @@ std::string bash_completion(const ProgramText& program) {
   if (!commands.empty()) {
     text += "  case \"${COMP_WORDS[1]}\" in\n" + branches_for_commands(program) + "  esac\n";
     text += fmt::format(
-        "  if [[ $COMP_CWORD == 1 && $word != -* ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$word\"){}); return; fi\n",
+        "  if [[ $COMP_CWORD == 1 && $word != -* ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$word\"){}); return; "
+        "fi\n",
         commands, takes_file(program) ? " $(compgen -f -- \"$word\")" : "");
   }
   text +=

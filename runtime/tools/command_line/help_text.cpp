@@ -101,14 +101,18 @@ std::string help_text(const ProgramText& program, bool shows_all) {
   std::string text;
   print_head(program, program.name, &text);
   print_commands(program.commands, &text);
-  print_groups(program.options, [&](const OptionText& option) { return option.is_common || shows_all; }, &text);
+  print_groups(
+      program.options, [&](const OptionText& option) { return option.is_common || shows_all; }, &text);
   if (!shows_all) return text;
   for (const ProgramText& command : program.commands) {
     std::string own;
-    print_groups(command.options, [&](const OptionText& option) {
-      return std::none_of(program.options.begin(), program.options.end(),
-                          [&](const OptionText& other) { return other.names == option.names; });
-    }, &own);
+    print_groups(
+        command.options,
+        [&](const OptionText& option) {
+          return std::none_of(program.options.begin(), program.options.end(),
+                              [&](const OptionText& other) { return other.names == option.names; });
+        },
+        &own);
     if (!own.empty()) text += fmt::format("\n{} {}\n{}", program.name, command.name, own.substr(own.find('\n', 1) + 1));
   }
   return text;
@@ -117,7 +121,8 @@ std::string help_text(const ProgramText& program, bool shows_all) {
 std::string command_help(const ProgramText& program, const ProgramText& command) {
   std::string text, names;
   print_head(command, program.name + " " + command.name, &text);
-  print_groups(command.options, [](const OptionText& option) { return option.is_common; }, &text);
+  print_groups(
+      command.options, [](const OptionText& option) { return option.is_common; }, &text);
   for (const OptionText& option : command.options) {
     if (!option.is_common) names += (names.empty() ? "" : " ") + option.names.back();
   }

@@ -67,9 +67,11 @@ TEST_F(Options, NothingIsGivenInARequestWithoutOptions) {
 
 /// What is printed is read again as the same, for every row with values.
 TEST_F(Options, ValuesArePrintedAsTheyAreRead) {
-  const std::map<std::string_view, Texts> examples = {
-      {"--shape", {"batch=8", "x=1x3x1..512"}}, {"--objective", {"makespan"}}, {"--calibrate", {"x=a.npy"}},
-      {"--input", {"x=random"}},                {"--quantize", {"npu", "host"}}};
+  const std::map<std::string_view, Texts> examples = {{"--shape", {"batch=8", "x=1x3x1..512"}},
+                                                      {"--objective", {"makespan"}},
+                                                      {"--calibrate", {"x=a.npy"}},
+                                                      {"--input", {"x=random"}},
+                                                      {"--quantize", {"npu", "host"}}};
   for (const OptionRow& row : option_table()) {
     if (row.value.empty() || is_positional(row) || name_of(row) == "--buckets") continue;
     Texts texts = {"2"};
