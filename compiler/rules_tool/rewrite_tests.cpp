@@ -10,7 +10,7 @@
 #include "compiler/ir/placement/verify.h"
 #include "compiler/match/rewrite.h"
 #include "compiler/rules_tool/trials.h"
-#include "compiler/sema/model/test_model.h"
+#include "compiler/sema/model/rule_test_model.h"
 #include "runtime/core/element.h"
 #include "runtime/support/check.h"
 

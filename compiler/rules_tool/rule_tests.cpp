@@ -8,7 +8,7 @@
 #include "compiler/match/matcher.h"
 #include "compiler/rules_tool/expectations.h"
 #include "compiler/rules_tool/semantics_tests.h"
-#include "compiler/sema/model/test_model.h"
+#include "compiler/sema/model/rule_test_model.h"
 
 namespace collage::rules_tool {
 namespace {

@@ -11,7 +11,7 @@
 #include "compiler/measure/time_candidate.h"
 #include "compiler/place/build/build_problem.h"
 #include "compiler/sema/model/build_graph.h"
-#include "compiler/sema/model/test_model.h"
+#include "compiler/sema/model/rule_test_model.h"
 #include "runtime/core/random.h"
 #include "tests/accuracy/in_dtype.h"
 #include "tests/accuracy/plain_f32.h"

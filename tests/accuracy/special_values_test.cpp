@@ -12,7 +12,7 @@
 #include <map>
 
 #include "compiler/ir/analysis/evaluate.h"
-#include "compiler/sema/model/test_model.h"
+#include "compiler/sema/model/rule_test_model.h"
 #include "runtime/core/element.h"
 #include "tests/accuracy/in_dtype.h"
 #include "tests/accuracy/run_everywhere.h"

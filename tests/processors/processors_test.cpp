@@ -6,7 +6,7 @@
 #include "compiler/compilation/compilation.h"
 #include "compiler/ir/analysis/infer.h"
 #include "compiler/ir/ops/op_def.h"
-#include "compiler/sema/model/test_model.h"
+#include "compiler/sema/model/rule_test_model.h"
 #include "tests/accuracy/cases.h"
 #include "tests/accuracy/in_dtype.h"
 #include "tests/unit/compiler/codegen/make_code.h"

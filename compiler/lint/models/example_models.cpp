@@ -11,7 +11,7 @@
 #include "compiler/ir/placement/print.h"
 #include "compiler/lint/logic/expr_text.h"
 #include "compiler/lint/models/pattern_skeleton.h"
-#include "compiler/sema/model/test_model.h"
+#include "compiler/sema/model/rule_test_model.h"
 
 namespace collage::lint {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "compiler/sema/rules/build_rule_test.h"
 #include "compiler/sema/rules/build_template.h"
+#include "compiler/sema/rules/build_tests.h"
 #include "compiler/sema/rules/check_expr.h"
 
 namespace collage::sema {

@@ -9,7 +9,7 @@
 #include "compiler/sema/rules/build_clauses.h"
 #include "compiler/sema/rules/build_lowering.h"
 #include "compiler/sema/rules/build_pattern.h"
-#include "compiler/sema/rules/build_rule_test.h"
+#include "compiler/sema/rules/build_tests.h"
 #include "compiler/sema/rules/check_expr.h"
 #include "compiler/sema/rules/expand_named.h"
 

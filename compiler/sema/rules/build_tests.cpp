@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/sema/rules/build_rule_test.h"
+#include "compiler/sema/rules/build_tests.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/sema/model/test_model.h"
+#include "compiler/sema/model/rule_test_model.h"
 
 #include <fmt/format.h>
 
