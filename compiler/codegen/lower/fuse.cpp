@@ -17,6 +17,7 @@
 #include "compiler/codegen/kernel/conv_problem.h"
 #include "compiler/codegen/kernel/epilogue.h"
 #include "compiler/codegen/kernel/pointwise.h"
+#include "compiler/codegen/kernel/reductions.h"
 #include "compiler/codegen/kernel/row_moves.h"
 #include "compiler/codegen/kernel/row_program.h"
 #include "compiler/codegen/lower/lowerings.h"
