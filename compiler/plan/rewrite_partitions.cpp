@@ -63,8 +63,7 @@ class Assembler {
     result->nodes.clear();
     for (NodeId id : body.node_ids()) {
       const NodeId copy = ir::copy_node(
-          body, id, model_.graph, copied,
-          [&](ValueId made) { return result_name(body.value(made).name, partition); },
+          body, id, model_.graph, copied, [&](ValueId made) { return result_name(body.value(made).name, partition); },
           [&](ValueId own, ValueId made) {
             copies[own.slot()] = made;
             if (ValueId old = from_.find_value(model_.graph.value(made).name); old.is_valid()) map(old, made);

@@ -391,6 +391,14 @@ TEST(RowIndependence, WhatHasNoRuleIsNotProved) {
     EXPECT_EQ(ir::find_op(op)->rows.rule, ir::RowRule::None) << op;
 }
 
+TEST(RowIndependence, Bits) {
+  expect_rows_are_kept([](SizedModel& m) {
+    ir::AttrMap to;
+    to.set("to", int64_t{6});
+    m.output(m.node("BitwiseNot", {m.node("BitCast", {m.input({m.n, 3})}, to)}));
+  });
+}
+
 TEST(RowIndependence, Ports) {
   expect_obstacle([](SizedModel& m) { m.output(m.node("Relu", {m.input({m.n, m.n})})); }, "input `x1` has it twice");
   const RowProof proof = proof_of([](SizedModel& m) {
