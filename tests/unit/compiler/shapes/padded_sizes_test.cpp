@@ -69,7 +69,7 @@ class PaddedSizes : public ::testing::Test {
     request.output = package;
     return request;
   }
-  void set(Request& request, std::string_view flag, const std::vector<std::string>& texts) {
+  void set_option(Request& request, std::string_view flag, const std::vector<std::string>& texts) {
     const OptionRow* row = find_option(flag, request.command);
     ASSERT_NE(row, nullptr) << flag;
     ASSERT_TRUE(set_values(*row, texts, std::string(flag), request, diags_)) << diags_.render();
@@ -78,8 +78,8 @@ class PaddedSizes : public ::testing::Test {
   Outcome compile(const std::string& path, const std::vector<std::string>& buckets,
                   const std::vector<std::string>& shapes = {}) {
     Request request = request_of(path, package());
-    set(request, "--buckets", buckets);
-    set(request, "--shape", shapes);
+    set_option(request, "--buckets", buckets);
+    set_option(request, "--shape", shapes);
     printed_.clear();
     Output output;
     output.result = [this](std::string_view text) { printed_ += text; };
@@ -140,7 +140,7 @@ TEST_F(PaddedSizes, APackageComputesWhatTheSizeItselfComputes) {
     // The exact size, compiled for itself.
     const std::string own = package() + std::to_string(batch) + ".collage";
     Request request = request_of(path, own);
-    set(request, "--shape", {"batch=" + std::to_string(batch) + ",seq=8"});
+    set_option(request, "--shape", {"batch=" + std::to_string(batch) + ",seq=8"});
     ASSERT_EQ(run_command(request, {}, {}).verdict, Verdict::Done);
     const auto exact = runtime::read_package(own);
     ASSERT_TRUE(exact) << exact.message();
@@ -251,7 +251,7 @@ TEST_F(PaddedSizes, AProofForSizesThatARunDoesNotHaveSaysNothing) {
   ASSERT_TRUE(runtime::write_npy(file, runtime::random_tensor(ir::DType::F32, {16, 4}, 5, -1, 1)));
   Request request = request_of(model, package());
   request.command = CommandName::Run;
-  set(request, "--buckets", {"n=2,8"});
+  set_option(request, "--buckets", {"n=2,8"});
   request.run.inputs = {{"x", "random"}, {"u", file}};
   const Outcome outcome = run_command(request, {}, {});
   ASSERT_EQ(outcome.verdict, Verdict::Done) << outcome.diagnostics;
