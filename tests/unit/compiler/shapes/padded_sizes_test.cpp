@@ -13,6 +13,7 @@
 
 #include "compiler/driver/commands.h"
 #include "compiler/request/bindings.h"
+#include "compiler/request/option_values.h"
 #include "runtime/core/random.h"
 #include "runtime/exec/executor.h"
 #include "runtime/io/npy.h"
@@ -60,19 +61,29 @@ class PaddedSizes : public ::testing::Test {
     return SizeProver(*source, dimension, diags_).prove(exact, bucket, {2, 4}).obstacle;
   }
 
+  static Request request_of(const std::string& model, const std::string& package) {
+    Request request;
+    request.model.path = model;
+    request.settings.costs.mode = CostMode::Estimate;
+    request.settings.cache = "";
+    request.output = package;
+    return request;
+  }
+  void set_option(Request& request, std::string_view flag, const std::vector<std::string>& texts) {
+    const OptionRow* row = find_option(flag, request.command);
+    ASSERT_NE(row, nullptr) << flag;
+    ASSERT_TRUE(set_values(*row, texts, std::string(flag), request, diags_)) << diags_.render();
+  }
+
   Outcome compile(const std::string& path, const std::vector<std::string>& buckets,
                   const std::vector<std::string>& shapes = {}) {
-    Options options;
-    options.model = path;
-    options.buckets = buckets;
-    options.shapes = shapes;
-    options.costs = CostMode::Estimate;
-    options.cache = "";
-    options.output = package();
+    Request request = request_of(path, package());
+    set_option(request, "--buckets", buckets);
+    set_option(request, "--shape", shapes);
     printed_.clear();
     Output output;
     output.result = [this](std::string_view text) { printed_ += text; };
-    return run_command(options, output, {});
+    return run_command(request, output, {});
   }
   std::string package() const { return (folder_ / "m.collage").string(); }
 
@@ -128,13 +139,9 @@ TEST_F(PaddedSizes, APackageComputesWhatTheSizeItselfComputes) {
     EXPECT_EQ(taken, batch <= 2 ? 0u : 1u);
     // The exact size, compiled for itself.
     const std::string own = package() + std::to_string(batch) + ".collage";
-    Options options;
-    options.model = path;
-    options.shapes = {"batch=" + std::to_string(batch) + ",seq=8"};
-    options.costs = CostMode::Estimate;
-    options.cache = "";
-    options.output = own;
-    ASSERT_EQ(run_command(options, {}, {}).verdict, Verdict::Done);
+    Request request = request_of(path, own);
+    set_option(request, "--shape", {"batch=" + std::to_string(batch) + ",seq=8"});
+    ASSERT_EQ(run_command(request, {}, {}).verdict, Verdict::Done);
     const auto exact = runtime::read_package(own);
     ASSERT_TRUE(exact) << exact.message();
     auto executor = runtime::Executor::load(exact->plan, *exact->code, 1);
@@ -231,25 +238,22 @@ TEST_F(PaddedSizes, AProofForSizesThatARunDoesNotHaveSaysNothing) {
     return "input { name: \"" + name + "\" type { tensor_type { elem_type: 1 shape { dim { dim_param: \"" + size +
            "\" } dim { dim_value: 4 } } } } }";
   };
-  Options options;
-  options.model = write_onnx(input("x", "n") + input("u", "seq") +
-                             "output { name: \"y\" type { tensor_type { elem_type: 1 } } }"
-                             "initializer { name: \"all\" data_type: 7 dims: 1 int64_data: -1 }"
-                             "node { op_type: \"Transpose\" input: \"u\" output: \"ut\" }"
-                             "node { op_type: \"MatMul\" input: \"x\" input: \"ut\" output: \"s\" }"
-                             "node { op_type: \"Transpose\" input: \"s\" output: \"st\" }"
-                             "node { op_type: \"Reshape\" input: \"st\" input: \"all\" output: \"f\" }"
-                             "node { op_type: \"Shape\" input: \"s\" output: \"to\" }"
-                             "node { op_type: \"Reshape\" input: \"f\" input: \"to\" output: \"y\" }");
+  const std::string model = write_onnx(input("x", "n") + input("u", "seq") +
+                                       "output { name: \"y\" type { tensor_type { elem_type: 1 } } }"
+                                       "initializer { name: \"all\" data_type: 7 dims: 1 int64_data: -1 }"
+                                       "node { op_type: \"Transpose\" input: \"u\" output: \"ut\" }"
+                                       "node { op_type: \"MatMul\" input: \"x\" input: \"ut\" output: \"s\" }"
+                                       "node { op_type: \"Transpose\" input: \"s\" output: \"st\" }"
+                                       "node { op_type: \"Reshape\" input: \"st\" input: \"all\" output: \"f\" }"
+                                       "node { op_type: \"Shape\" input: \"s\" output: \"to\" }"
+                                       "node { op_type: \"Reshape\" input: \"f\" input: \"to\" output: \"y\" }");
   const std::string file = (folder_ / "u.npy").string();
   ASSERT_TRUE(runtime::write_npy(file, runtime::random_tensor(ir::DType::F32, {16, 4}, 5, -1, 1)));
-  options.buckets = {"n=2,8"};
-  options.run = true;
-  options.inputs = {{"x", "random"}, {"u", file}};
-  options.costs = CostMode::Estimate;
-  options.cache = "";
-  options.output = package();
-  const Outcome outcome = run_command(options, {}, {});
+  Request request = request_of(model, package());
+  request.command = CommandName::Run;
+  set_option(request, "--buckets", {"n=2,8"});
+  request.run.inputs = {{"x", "random"}, {"u", file}};
+  const Outcome outcome = run_command(request, {}, {});
   ASSERT_EQ(outcome.verdict, Verdict::Done) << outcome.diagnostics;
   EXPECT_NE(outcome.diagnostics.find("n is not padded: the run fixed sizes of other dimensions"), std::string::npos)
       << outcome.diagnostics;
