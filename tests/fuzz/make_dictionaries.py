@@ -39,10 +39,10 @@ def write(path, words):
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    operators = rows("ops.def")
+    operators = rows("ops/ops.def")
     write(folder / "model.dict", keywords("model") + operators + MODEL)
-    write(folder / "rules.dict", keywords("rules") + operators + rows("functions.def") +
-          rows("quantities.def") + RULES)
+    write(folder / "rules.dict", keywords("rules") + operators + rows("rules/functions.def") +
+          rows("rules/quantities.def") + RULES)
 
 
 if __name__ == "__main__":
