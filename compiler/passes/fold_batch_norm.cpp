@@ -90,7 +90,7 @@ std::optional<Affine> affine_of(const ir::Graph& graph, const Node& node, ValueI
 bool is_affine(const Node& node) {
   const std::string_view op = node.op->name;
   const bool is_kind = op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "BatchNormalization";
-  return is_kind && !node.pin && node.outputs.size() == 1 && ir::attrs_of(node).int_of("training_mode") == 0;
+  return is_kind && !node.pin && node.outputs.size() == 1 && !ir::attrs_of(node).is_on("training_mode");
 }
 
 bool is_finite(const Affine& affine) {
@@ -118,7 +118,7 @@ struct WeightLayout {
 WeightLayout weight_layout(const Node& node, const ir::Shape& shape) {
   auto dim = [&shape](size_t d) { return static_cast<size_t>(shape[d]); };
   if (node.op->name == "Gemm") {
-    const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
+    const bool is_transposed = ir::attrs_of(node).is_on("transB");
     return is_transposed ? WeightLayout{1, 1, dim(0), dim(1)} : WeightLayout{1, dim(0), dim(1), 1};
   }
   size_t window = 1;

@@ -118,7 +118,7 @@ bool leaves_windows(const Node& pool, const Ints& pads) {
 }
 
 bool fits_pool(const GraphEdit& edit, const Node& pool, const Border& border, const Ints& pads, AttrMap* attrs) {
-  if (pool.outputs.size() != 1 || ir::attrs_of(pool).int_of("ceil_mode") != 0) return false;
+  if (pool.outputs.size() != 1 || ir::attrs_of(pool).is_on("ceil_mode")) return false;
   if (has_zero(edit, border.x) || !leaves_windows(pool, pads)) return false;
   if (pool.op->name == "MaxPool") {
     const bool is_least = border.fill == -std::numeric_limits<double>::infinity() ||
@@ -127,7 +127,7 @@ bool fits_pool(const GraphEdit& edit, const Node& pool, const Border& border, co
   }
   const Ints own = ir::attrs_of(pool).ints_of("pads");
   const bool has_own = std::any_of(own.begin(), own.end(), [](int64_t pad) { return pad != 0; });
-  if (border.fill != 0 || (has_own && ir::attrs_of(pool).int_of("count_include_pad") == 0)) return false;
+  if (border.fill != 0 || (has_own && !ir::attrs_of(pool).is_on("count_include_pad"))) return false;
   attrs->set("count_include_pad", int64_t{1});
   return true;
 }

@@ -184,7 +184,7 @@ class QuantizedFinder {
     const Node& node = graph_.node(at);
     const bool is_conv = node.op->name == "Conv", is_gemm = node.op->name == "Gemm";
     if (!is_conv && !is_gemm && node.op->name != "MatMul") return std::nullopt;
-    if (is_gemm && (ir::attrs_of(node).int_of("transA") != 0 || ir::attrs_of(node).float_of("alpha") != 1))
+    if (is_gemm && (ir::attrs_of(node).is_on("transA") || ir::attrs_of(node).float_of("alpha") != 1))
       return std::nullopt;
     const std::optional<Conversion> x = dequantized(graph_, node, 0), w = dequantized(graph_, node, 1);
     if (!x || !w || !x->is_plain() || !is_byte(x->dtype) || !is_byte(w->dtype)) return std::nullopt;
@@ -199,7 +199,7 @@ class QuantizedFinder {
     const ir::Value& value = graph_.value(found->w.integers);
     const Shape& shape = value.type.shape;
     if (!value.is_constant()) return fits_without_constants(shape, *found);
-    const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
+    const bool is_transposed = ir::attrs_of(node).is_on("transB");
     const size_t axis = node.op->name == "Conv" || is_transposed ? 0 : shape.size() - 1;
     if (shape.size() < 2 || runtime::element_count(shape) == 0) return false;
     if (node.op->name == "MatMul" && shape.size() != 2) return fits_without_constants(shape, *found);
@@ -356,7 +356,7 @@ class QuantizedWriter {
   ValueId weights(const Node& node, const QuantizedProduct& found) {
     const ir::Value& value = graph_.value(found.w.integers);
     if (node.op->name != "Gemm") return rewriter_.copied(found.w.integers);
-    const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
+    const bool is_transposed = ir::attrs_of(node).is_on("transB");
     const Tensor& data = value.constant->data;
     // A convolution wants channels first, a product last.
     Tensor wanted = is_transposed == found.is_conv ? data : transposed_bytes(data);

@@ -85,7 +85,7 @@ std::optional<std::vector<int64_t>> reduced_axes(const GraphEdit& edit, const No
     if (!given) return std::nullopt;
     axes = std::move(*given);
   }
-  if (axes.empty() && ir::attrs_of(node).int_of("noop_with_empty_axes") == 0) {
+  if (axes.empty() && !ir::attrs_of(node).is_on("noop_with_empty_axes")) {
     axes.resize(static_cast<size_t>(rank));
     std::iota(axes.begin(), axes.end(), int64_t{0});
   }

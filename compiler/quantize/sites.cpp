@@ -49,11 +49,11 @@ bool is_row(const Tensor& bias, int64_t columns) {
 
 bool is_gemm_site(const Graph& graph, const Node& node) {
   const Tensor* weight = constant_f32_operand(graph, node, 1);
-  if (weight == nullptr || weight->count() == 0 || ir::attrs_of(node).int_of("transA") != 0 ||
+  if (weight == nullptr || weight->count() == 0 || ir::attrs_of(node).is_on("transA") ||
       ir::attrs_of(node).float_of("alpha") != 1) {
     return false;
   }
-  const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
+  const bool is_transposed = ir::attrs_of(node).is_on("transB");
   if (weight->shape()[is_transposed ? 1 : 0] > kMostProducts) return false;
   if (!has_operand(node, 2)) return true;
   const Tensor* bias = constant_f32_operand(graph, node, 2);
@@ -139,7 +139,7 @@ FloatWeights weights_of(const Graph& graph, const Site& site) {
   const Tensor& weight = *constant_f32_operand(graph, node, 1);
   if (site.kind == Site::Kind::Conv) return {weight, 0};
   if (site.kind == Site::Kind::MatMul) return {weight, 1};
-  const bool is_transposed = ir::attrs_of(node).int_of("transB") != 0;
+  const bool is_transposed = ir::attrs_of(node).is_on("transB");
   if (!has_operand(node, 2)) return {is_transposed ? transposed(weight) : weight, 1};
   const Tensor rows = is_transposed ? weight : transposed(weight);
   return {rows.reshaped({rows.shape()[0], rows.shape()[1], 1, 1}), 0};

@@ -102,7 +102,7 @@ bool reduced(RowNode& node) {
     if (!given) return false;
     axes = *given;
   }
-  const bool reduces_none = axes.empty() && node.attrs().int_of("noop_with_empty_axes") != 0;
+  const bool reduces_none = axes.empty() && node.attrs().is_on("noop_with_empty_axes");
   if (!node.only({0}) || (axes.empty() && !reduces_none)) return false;
   return give_without(node, axes, node.attrs().int_of("keepdims") != 0);
 }
@@ -173,8 +173,8 @@ bool quantized_product(RowNode& node) {
 }
 
 bool general_product(RowNode& node) {
-  const int rows = node.attrs().int_of("transA") != 0 ? 1 : 0;
-  const int columns = node.attrs().int_of("transB") != 0 ? 0 : 1;
+  const int rows = node.attrs().is_on("transA") ? 1 : 0;
+  const int columns = node.attrs().is_on("transB") ? 0 : 1;
   if ((node.has_rows(0) && node.axis(0) != rows) || (node.has_rows(1) && node.axis(1) != columns)) return false;
   Meeting meeting(node);
   if (node.has_rows(0)) meeting.add(0, 0);

@@ -61,7 +61,7 @@ class ChannelWindow {
 
   /// Returns whether padding is excluded from the count and some window may contain it.
   bool counts_taps() const {
-    if (step_ != WindowStep::Average || ir::attrs_of(node_).int_of("count_include_pad") != 0) return false;
+    if (step_ != WindowStep::Average || ir::attrs_of(node_).is_on("count_include_pad")) return false;
     return may_leave(0) || may_leave(1) || may_leave(2);
   }
 

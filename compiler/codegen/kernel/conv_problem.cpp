@@ -157,11 +157,12 @@ std::optional<ir::NodeId> upsampling_of(const ir::Graph& graph, ir::NodeId id) {
   if (conv.op->name != "Conv" || !between.producer.is_valid() || between.uses.size() != 1 || between.is_output)
     return {};
   const ir::Node& resize = graph.node(between.producer);
+  if (resize.op->name != "Resize") return {};
   const std::string coordinates = ir::attrs_of(resize).string_of("coordinate_transformation_mode");
   const std::string rounding = ir::attrs_of(resize).string_of("nearest_mode");
   const bool repeats = (coordinates == "asymmetric" && rounding == "floor") ||
                        (coordinates == "half_pixel" && rounding.starts_with("round_prefer"));
-  if (resize.op->name != "Resize" || ir::attrs_of(resize).string_of("mode") != "nearest" || !repeats) return {};
+  if (ir::attrs_of(resize).string_of("mode") != "nearest" || !repeats) return {};
   const ConvProblem p = describe_conv(graph, id);
   constexpr std::array<int64_t, 3> kOnes{1, 1, 1};
   if (p.strides != kOnes || p.dilations != kOnes || p.is_flattened || p.is_depthwise()) return {};

@@ -386,7 +386,7 @@ bool is_pointwise(const ir::Graph& graph, ir::NodeId id) {
     if (!fits(node.inputs[i], !(logic || condition), logic || condition)) return false;
   }
   if (node.op->name == "BatchNormalization") {
-    if (node.inputs.size() != 5 || ir::attrs_of(node).int_of("training_mode") != 0) return false;
+    if (node.inputs.size() != 5 || ir::attrs_of(node).is_on("training_mode")) return false;
     for (size_t i = 1; i < 5; ++i) {
       if (!node.inputs[i].is_valid() || !graph.value(node.inputs[i]).is_constant()) return false;
     }

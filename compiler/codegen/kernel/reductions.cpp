@@ -91,7 +91,7 @@ std::optional<std::vector<bool>> reduced_dims(const ir::Graph& graph, ir::NodeId
       axes.push_back(runtime::element_as_int(value.constant->data.view(), i));
     }
   }
-  if (axes.empty() && ir::attrs_of(node).int_of("noop_with_empty_axes") != 0) return std::nullopt;
+  if (axes.empty() && ir::attrs_of(node).is_on("noop_with_empty_axes")) return std::nullopt;
   if (axes.empty()) reduced.assign(rank, true);
   for (int64_t axis : axes) reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
   return reduced;

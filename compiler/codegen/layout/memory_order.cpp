@@ -329,7 +329,7 @@ class Renamer {
       axes = *listed;
       operands_.resize(1);
     }
-    const bool is_over_all = axes.empty() && attrs().int_of("noop_with_empty_axes") == 0;
+    const bool is_over_all = axes.empty() && !attrs().is_on("noop_with_empty_axes");
     for (int64_t& axis : axes) axis = renamed(axis);
     if (!axes.empty()) attrs_.set("axes", axes);
     if (is_over_all || attrs().int_of("keepdims") != 0) return Status::ok();

@@ -84,8 +84,8 @@ Problem describe(const ir::Graph& graph, ir::NodeId id) {
   const ir::Shape& b = graph.value(p.b).type.shape;
   const ir::Shape& y = graph.value(node.outputs[0]).type.shape;
   if (p.is_gemm) {
-    p.trans_a = ir::attrs_of(node).int_of("transA") != 0;
-    p.trans_b = ir::attrs_of(node).int_of("transB") != 0;
+    p.trans_a = ir::attrs_of(node).is_on("transA");
+    p.trans_b = ir::attrs_of(node).is_on("transB");
     p.alpha = ir::attrs_of(node).float_of("alpha");
     p.beta = ir::attrs_of(node).float_of("beta");
   }

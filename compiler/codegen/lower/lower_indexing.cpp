@@ -66,7 +66,7 @@ class IndexingLowering {
     element_ = bytes == 1 ? Element::U8 : bytes == 2 ? Element::I16 : nest_.number();
     words_ = reduces(node) ? 1 : words_of(dtype);
     index_width_ = static_cast<int64_t>(runtime::size_of(context.graph.value(node.inputs[1]).type.dtype));
-    reduction_ = ir::attrs_of(node).string_of("reduction");
+    if (is_scatter(node)) reduction_ = ir::attrs_of(node).string_of("reduction");
   }
 
   std::vector<KernelSketch> run() {
@@ -294,7 +294,7 @@ class IndexingLowering {
   Element element_ = Element::F32;
   int64_t words_ = 1;
   int64_t index_width_ = 8;
-  std::string reduction_;
+  std::string reduction_ = "none";
   size_t axis_ = SIZE_MAX;  ///< of the operators on elements
   size_t batch_ = 0;        ///< GatherND: leading dimensions that indices and data share
   size_t depth_ = 1;        ///< dimensions that are indexed

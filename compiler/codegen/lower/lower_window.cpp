@@ -178,7 +178,7 @@ class WindowLowering {
 
   // Returns whether padding is excluded from the count and some window may contain it.
   bool counts_taps() const {
-    if (ir::attrs_of(node_).int_of("count_include_pad") != 0) return false;
+    if (ir::attrs_of(node_).is_on("count_include_pad")) return false;
     return may_leave(0) || may_leave(1) || may_leave(2);
   }
 
@@ -238,7 +238,7 @@ bool accepts_pool(const ir::Graph& graph, ir::NodeId id) {
   const bool is_plain = !has_channels_last(node, kDataLayout) && !has_channels_last(node, kOutLayout);
   if (taps > kMostTaps || (!is_plain && (is_byte(x.dtype) || !takes_channel_window(graph, id)))) return false;
   // With `ceil_mode`, a window that counts padding may end after it.
-  return ir::attrs_of(node).int_of("count_include_pad") == 0 || ir::attrs_of(node).int_of("ceil_mode") == 0;
+  return !ir::attrs_of(node).is_on("count_include_pad") || !ir::attrs_of(node).is_on("ceil_mode");
 }
 
 size_t inner_dims(const ir::Graph&, ir::NodeId) {

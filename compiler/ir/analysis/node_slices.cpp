@@ -219,8 +219,8 @@ class NodeCutter {
 
   bool gemm() {
     bool is_row = wanted_.axis == 0;
-    if (is_row) set(0, attrs_of(node_).int_of("transA") != 0 ? 1 : 0);
-    if (!is_row) set(1, attrs_of(node_).int_of("transB") != 0 ? 0 : 1);
+    if (is_row) set(0, attrs_of(node_).is_on("transA") ? 1 : 0);
+    if (!is_row) set(1, attrs_of(node_).is_on("transB") ? 0 : 1);
     return broadcast_all(2);
   }
 
@@ -391,7 +391,7 @@ class NodeCutter {
     runtime::Window w;
     if (auto problem = runtime::resolve_window(Shape(x.begin() + 2, x.end()), kernel, node_.attrs, &w))
       return fail(problem->message);
-    if (attrs_of(node_).int_of("ceil_mode") != 0) return fail("`ceil_mode` counts rows outside the operand");
+    if (attrs_of(node_).is_on("ceil_mode")) return fail("`ceil_mode` counts rows outside the operand");
     int64_t extent = (w.kernel[0] - 1) * w.dilations[0] + 1;
     int64_t first = wanted_.begin * w.strides[0] - w.pads_begin[0];
     int64_t last = (wanted_.end - 1) * w.strides[0] - w.pads_begin[0] + extent;

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/graph/graph.h"
 #include "compiler/ir/ops/op_def.h"
+#include "runtime/support/check.h"
 
 namespace collage::ir {
 
@@ -32,30 +33,42 @@ std::optional<runtime::AttrValue> AttrDef::default_value() const {
   return std::nullopt;
 }
 
+namespace {
+
+/// The default of this type, or what stands for none.
 template <class T>
-const T* AttrView::default_of(std::string_view name) const {
+T default_of(const AttrDef& def, T none) {
+  const T* value = std::get_if<T>(&def.value);
+  return value != nullptr ? *value : none;
+}
+
+}  // namespace
+
+const AttrDef& AttrView::def_of(std::string_view name) const {
   const AttrDef* def = op_->find_attr(name);
-  return def != nullptr ? std::get_if<T>(&def->value) : nullptr;
+  COLLAGE_CHECK(def != nullptr, "`{}` has no attribute `{}`", op_->name, name);
+  return *def;
 }
 
 int64_t AttrView::int_of(std::string_view name) const {
-  const auto* otherwise = default_of<int64_t>(name);
-  return written_->get_int(name, otherwise != nullptr ? *otherwise : 0);
+  return written_->get_int(name, default_of<int64_t>(def_of(name), 0));
 }
 
 double AttrView::float_of(std::string_view name) const {
-  const auto* otherwise = default_of<double>(name);
-  return written_->get_float(name, otherwise != nullptr ? *otherwise : 0);
+  return written_->get_float(name, default_of<double>(def_of(name), 0));
 }
 
 std::string AttrView::string_of(std::string_view name) const {
-  const auto* otherwise = default_of<std::string_view>(name);
-  return written_->get_string(name, std::string(otherwise != nullptr ? *otherwise : ""));
+  return written_->get_string(name, std::string(default_of<std::string_view>(def_of(name), "")));
 }
 
 runtime::Ints AttrView::ints_of(std::string_view name) const {
-  const auto* otherwise = default_of<runtime::Ints>(name);
-  return written_->get_ints(name, otherwise != nullptr ? *otherwise : runtime::Ints());
+  const AttrDef* def = op_->find_attr(name);
+  return written_->get_ints(name, def != nullptr ? default_of<runtime::Ints>(*def, {}) : runtime::Ints());
+}
+
+bool AttrView::is_on(std::string_view name) const {
+  return op_->find_attr(name) != nullptr && int_of(name) != 0;
 }
 
 AttrView attrs_of(const Node& node) {

@@ -43,20 +43,21 @@ class AttrView {
  public:
   AttrView(const OpDef& op, const runtime::AttrMap& written) : op_(&op), written_(&written) {}
 
-  /// What is written, else the default. An attribute without one, or one that the operator does not have, is 0 or empty.
+  /// What is written, else the default; without one 0 or empty. The operator has the attribute.
   int64_t int_of(std::string_view name) const;
   double float_of(std::string_view name) const;
   std::string string_of(std::string_view name) const;
+  /// Empty as well where the operator does not have the attribute, as `axes` that are an operand.
   runtime::Ints ints_of(std::string_view name) const;
+  /// Whether a flag is not 0; an operator that does not have it is without it.
+  bool is_on(std::string_view name) const;
 
   /// Whether it is written.
   bool has(std::string_view name) const { return written_->has(name); }
   const runtime::AttrMap& written() const { return *written_; }
 
  private:
-  /// Returns the default of this type; null if there is none.
-  template <class T>
-  const T* default_of(std::string_view name) const;
+  const AttrDef& def_of(std::string_view name) const;
 
   const OpDef* op_;
   const runtime::AttrMap* written_;

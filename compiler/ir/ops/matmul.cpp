@@ -12,8 +12,8 @@ namespace {
 bool infer_gemm(InferContext& ctx) {
   if (!require_type(ctx, 0, TypeClass::Number) || !require_same_types(ctx)) return false;
   if (!require_rank(ctx, 0, 2, 2) || !require_rank(ctx, 1, 2, 2)) return false;
-  bool trans_a = ctx.attrs().int_of("transA") != 0;
-  bool trans_b = ctx.attrs().int_of("transB") != 0;
+  bool trans_a = ctx.attrs().is_on("transA");
+  bool trans_b = ctx.attrs().is_on("transB");
   const Shape& a = ctx.input(0).shape;
   const Shape& b = ctx.input(1).shape;
   int64_t inner_a = a[trans_a ? 0 : 1];
@@ -62,7 +62,7 @@ namespace {
 
 Work gemm_work(const WorkArgs& args) {
   const Shape& a = args.inputs[0].shape;
-  double macs = result_count(args) * static_cast<double>(a[args.attrs.int_of("transA") != 0 ? 0 : 1]);
+  double macs = result_count(args) * static_cast<double>(a[args.attrs.is_on("transA") ? 0 : 1]);
   double bias = args.inputs.size() > 2 ? result_count(args) : 0;
   return {macs, 2 * macs + bias};
 }

@@ -24,7 +24,7 @@ bool check_per_channel(InferContext& ctx, size_t least_rank) {
 }
 
 bool infer_batch_norm(InferContext& ctx) {
-  if (ctx.attrs().int_of("training_mode") != 0) return ctx.attr_error("training_mode", "training is not supported");
+  if (ctx.attrs().is_on("training_mode")) return ctx.attr_error("training_mode", "training is not supported");
   return check_per_channel(ctx, 2) && same_as_input(ctx);
 }
 

@@ -56,7 +56,7 @@ bool infer_reduce_sum(InferContext& ctx) {
   size_t rank = ctx.input(0).shape.size();
   runtime::Ints axes;
   if (ctx.has_input(1) && !read_constant_ints(ctx, 1, &axes)) return false;
-  if (axes.empty() && ctx.attrs().int_of("noop_with_empty_axes") == 0) axes = all_axes(rank);
+  if (axes.empty() && !ctx.attrs().is_on("noop_with_empty_axes")) axes = all_axes(rank);
   return normalize_axes(ctx, ctx.has_input(1) ? 1 : 0, "", rank, &axes) && set_reduced(ctx, axes);
 }
 

@@ -197,6 +197,24 @@ std::string results_of(const OpDef& op, const Example& example, const AttrMap& a
   return text;
 }
 
+TEST(Attributes, AnOperatorIsWithoutFlagsThatItDoesNotHave) {
+  const AttrMap none;
+  AttrMap transposed;
+  transposed.set("transB", int64_t{1});
+  EXPECT_TRUE(AttrView(*find_op("Gemm"), transposed).is_on("transB"));
+  EXPECT_FALSE(AttrView(*find_op("Gemm"), none).is_on("transB"));
+  EXPECT_FALSE(AttrView(*find_op("MatMul"), none).is_on("transB"));
+  EXPECT_TRUE(AttrView(*find_op("MatMul"), none).ints_of("axes").empty());
+}
+
+// Code for several operators that asks one of them for what it does not have would compute with a default that is nowhere.
+TEST(Attributes, OthersThatItDoesNotHaveAreNotGuessed) {
+  const AttrMap none;
+  const AttrView gather(*find_op("Gather"), none);
+  EXPECT_DEATH(gather.string_of("reduction"), "`Gather` has no attribute `reduction`");
+  EXPECT_DEATH(gather.int_of("keepdims"), "`Gather` has no attribute `keepdims`");
+}
+
 // A default stands in the definition of the operator and, as packages hold what is written, in its kernel.
 TEST(Attributes, KernelsComputeWithTheSameDefaults) {
   const std::map<std::string_view, Example> all = examples();
