@@ -47,6 +47,7 @@ bool keeps_type(const GraphEdit& edit, const Node& node, size_t replaced, ValueI
 void shorten_operands(GraphEdit& edit, NodeId id) {
   for (size_t i = 0; i < edit.node(id).inputs.size(); ++i) {
     const Node& node = edit.node(id);
+    if (!node.inputs[i].is_valid()) continue;
     const ir::Value& value = edit.value(node.inputs[i]);
     if (!value.producer.is_valid() || !edit.is_free(value.producer)) continue;
     const Node& expand = edit.node(value.producer);
