@@ -203,6 +203,12 @@ TEST_F(RemoveExpands, NotOfAnOperandWhoseShapeIsThatOfTheResult) {
   EXPECT_FALSE(apply(remove_expands));
 }
 
+TEST_F(RemoveExpands, PastOperandsThatAreLeftOut) {
+  output(node("Clip", {node("Exp", {input({2, 3})}), ValueId(), node("Expand", {number(1, {1}), ints({1, 1})})}));
+  EXPECT_TRUE(apply(remove_expands));
+  EXPECT_EQ(ops(), "Exp Clip");
+}
+
 TEST_F(RemoveExpands, ChoicesThatAreMade) {
   ir::Tensor yes(DType::Bool, {2, 3}), no(DType::Bool, {});
   std::fill_n(yes.data(), yes.bytes(), std::byte{1});
