@@ -160,7 +160,8 @@ bool save_placement(const Command& command, const ir::Placement& placement) {
 }
 
 void compile(Command& command) {
-  if (!keeps_page_apart(command)) return;
+  const std::string& json = command.request.json.file;
+  if (!keeps_page_apart(command) || (!json.empty() && !has_folder(json, "--json", command.diags))) return;
   std::optional<Candidates> candidates = read_candidates(command);
   if (!candidates) return;
   if (command.request.emit == Emit::Candidates) {
