@@ -52,11 +52,11 @@ TEST(EvaluateSolution, FormatsOfAValueAreMadeOverEachOtherWhereThatIsCheaper) {
   const FormatId second = sketch.add_format("npu[1]");
   sketch.convert(0, second, 9);
   sketch.convert(sketch.device, second, 2);
-  sketch.convert(second, 0, 0);
+  sketch.convert(second, 0, 6);
   sketch.add({0}, 0);
   sketch.add({1}, 0, sketch.npu, sketch.device);
   sketch.add({2}, 0, sketch.add_owner("npu", "npu[1]"), second);
-  EXPECT_EQ(judged(sketch.problem, {0, 1, 2}), "11");  // 4 + 2, and 5 for the first result
+  EXPECT_EQ(judged(sketch.problem, {0, 1, 2}), "17");  // 4 + 2, and 5 + 6 for the results
 }
 
 TEST(EvaluateSolution, ValuesInsideACandidateNeedNoConversion) {

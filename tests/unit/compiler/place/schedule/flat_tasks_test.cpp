@@ -42,6 +42,7 @@ TEST(FlatTasks, ATaskHoldsAllItsResources) {
   FlatTasks tasks(2);
   tasks.begin_task(ps(2), kHost);
   tasks.begin_task(ps(5), kBoth);
+  tasks.wait_for(0);
   tasks.begin_task(ps(2), kDevice);
   tasks.wait_for(1);
   EXPECT_EQ(tasks.makespan(), ps(9));
