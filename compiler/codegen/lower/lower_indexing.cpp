@@ -91,7 +91,7 @@ class IndexingLowering {
 
   void find_dims() {
     if (by_tuple()) {
-      batch_ = static_cast<size_t>(ir::attrs_of(node_).int_of("batch_dims"));
+      if (!is_scatter(node_)) batch_ = static_cast<size_t>(ir::attrs_of(node_).int_of("batch_dims"));
       depth_ = static_cast<size_t>(indices_.back());
       return;
     }

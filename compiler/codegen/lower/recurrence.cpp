@@ -61,7 +61,7 @@ std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId
                     (r.kind != runtime::CellKind::Lstm || take_constant_operand(graph, node, 7, &r.peepholes));
   if (!fits) return std::nullopt;
   r.coupled = ir::attrs_of(node).is_on("input_forget");
-  r.reset_after_matmul = ir::attrs_of(node).int_of("linear_before_reset") != 0;
+  r.reset_after_matmul = ir::attrs_of(node).is_on("linear_before_reset");
   r.steps = x.shape[r.spec.batch_first ? 1 : 0];
   r.batch = x.shape[r.spec.batch_first ? 0 : 1];
   r.input = x.shape[2];
