@@ -358,7 +358,7 @@ class Judge {
            candidate(a).constants == candidate(b).constants && candidate(a).may_join == candidate(b).may_join &&
            (candidate(a).kept == candidate(b).kept || !problem_.owners[candidate(a).owner].memory);
   }
-  /// Of equal costs the one that the proof names.
+  /// Among equal costs, the candidate that the proof names is better.
   bool is_better(CandidateId a, CandidateId b) const {
     if (candidate(a).cost != candidate(b).cost) return candidate(a).cost < candidate(b).cost;
     return named_.contains(a) && !named_.contains(b);

@@ -335,7 +335,7 @@ class Sweeper {
     }
   }
 
-  /// Of those that are alike, the ones of which none makes another useless.
+  /// Among partial solutions with equal keys, keeps those that no other one dominates.
   void keep(Partial&& partial) {
     find_what_matters(partial);
     std::vector<int64_t> key;

@@ -5,8 +5,8 @@
 // A partial solution covers all positions before one, its place, and perhaps some beyond. Each step covers the position
 // there in every way that limits leave. Partial solutions of one place are alike where they
 //   - cover the same positions,
-//   - have the same values written, in the same formats, and wanted in the same formats, of those that are not settled: a
-//     value is settled once its writer and all its readers are covered, and then costs what its formats cost.
+//   - have the same values written, in the same formats, and wanted in the same formats, of those that are not settled:
+//     a value is settled once its writer and all its readers are covered, and then costs what its formats cost.
 // What completes one then completes all that are alike, for the same cost. So one that costs no more and has used no
 // more of any limit takes the place of another. Nothing is merged that limits could tell apart, but what can never bind
 // any more.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one import: a graph of a file, or a stage of it (stage.h), on its way into an ir::Graph. For this folder only.
+// The state of one import: a graph of a file, or a stage of it (stage.h), on its way into an ir::Graph. For this folder
+// only.
 #pragma once
 
 #include <optional>

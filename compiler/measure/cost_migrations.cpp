@@ -8,7 +8,7 @@
 namespace collage::measure {
 
 const std::vector<Migration>& migrations() {
-  // Of a text that may have 100 kB an index of PostgreSQL holds a digest; statements compare the digest, to find the row,
+  // PostgreSQL's index of a text that may have 100 kB holds a digest; statements compare the digest, to find the row,
   // and the whole text, which is what the key is.
   static const std::vector<Migration> all = {
       {1,

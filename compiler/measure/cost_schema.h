@@ -12,8 +12,8 @@ struct sqlite3;
 
 namespace collage::measure {
 
-/// Return the version of sound tables of costs; 0 of an empty file, or where there are none. Return an error for anything
-/// else.
+/// Return the version of sound tables of costs; 0 of an empty file, or where there are none. Return an error for
+/// anything else.
 runtime::Result<int64_t> checked_schema(sqlite3* database);
 runtime::Result<int64_t> checked_schema(postgres::Connection& server);
 

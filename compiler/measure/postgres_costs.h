@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured costs on a PostgreSQL server, in its schema `collage`. What may pass is waited for (postgres/retry.h); a server that
-// does not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost, as is one that another
-// connection has given up (postgres/verdict.h).
+// Measured costs on a PostgreSQL server, in its schema `collage`. What may pass is waited for (postgres/retry.h); a
+// server that does not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost, as
+// is one that another connection has given up (postgres/verdict.h).
 #pragma once
 
 #include <functional>

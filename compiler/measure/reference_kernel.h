@@ -21,7 +21,7 @@ inline constexpr double kMostSlowdown = 1.25;
 /// Names what it takes on a machine in the database.
 std::string reference_key(const std::string& machine);
 
-/// Of some runs now, in the middle.
+/// The median of some runs made now.
 runtime::Duration usual_reference_time();
 
 /// The least of many runs: what it takes undisturbed.

@@ -21,8 +21,8 @@ Measurement with_second_try(const Measuring& measure);
 /// Repeats measurements that were disturbed.
 class Repeats {
  public:
-  /// Returns `first`; if that was disturbed and repeats have not stopped, the better one of `first` and `again()`. A `first`
-  /// without a disturbance shows that the machine is quiet: repeats start again.
+  /// Returns `first`; if that was disturbed and repeats have not stopped, the better one of `first` and `again()`. A
+  /// `first` without a disturbance shows that the machine is quiet: repeats start again.
   Measurement better_of(const Measurement& first, const Measuring& again);
   /// Whether what is disturbed is no longer measured again.
   bool have_stopped() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page of `--report` shows, as one document. Its numbers are those of `--json`, `--placement-json`, `--compare-json`,
-// `--trace` and `--bench-json`, written by the same functions; no cost is worked out here.
+// What the page of `--report` shows, as one document. Its numbers are those of `--json`, `--placement-json`,
+// `--compare-json`, `--trace` and `--bench-json`, written by the same functions; no cost is worked out here.
 //
 //     summary      the document of `--json`; with `--diff-placements` its head alone
 //     about        {objective, unit, sums_times}: `unit` of the objective: s or J

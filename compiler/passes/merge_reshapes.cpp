@@ -52,8 +52,8 @@ bool merge_two(GraphEdit& edit, NodeId id) {
   return true;
 }
 
-/// The operand of `node` that has the result's shape while all others are numbers of no higher rank than `rank`; or both
-/// of two.
+/// The operand of `node` that has the result's shape while all others are numbers of no higher rank than `rank`; or
+/// both of two.
 std::vector<size_t> shaped_operands(const GraphEdit& edit, const Node& node, size_t rank) {
   std::vector<size_t> shaped;
   for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -74,10 +74,10 @@ struct DeviceMemory {
 std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Placement& placement,
                                           const PlanTargets& targets);
 
-/// Of a plan: devices, and hosts of a cluster.
+/// The memory that a plan needs on devices and hosts of a cluster.
 std::vector<DeviceMemory> device_memory(const runtime::Plan& plan, const PlanTargets& targets);
 
-/// Of the outline of a placement. Empty where there is none.
+/// The memory that the outline of a placement needs. Empty where there is none.
 std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
                                               const PlanTargets& targets);
 

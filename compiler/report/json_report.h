@@ -5,9 +5,9 @@
 // Always:
 //     collage          version of the compiler
 //     model            {name, ops, parameters, flops}
-// Of a compilation, `--why` and `--why-not`:
+// With a compilation, `--why` and `--why-not`:
 //     placement        as `--placement-json` writes it: strategy, cost, objective, partitions, conversions, refusals, …
-// Of a compilation, which prints a summary otherwise:
+// With a compilation, which prints a summary otherwise:
 //     search           {outcome: optimal | best found | interrupted | none, seconds, states}
 //     backends         [{backend, rules, absent, ops, partitions, macs, predicted_s, refused: [text]}]; one row of the
 //                      summary each, `refused` with every reason, the top one first
@@ -18,15 +18,15 @@
 //     growth_capped    seeds whose growth a limit ended
 //     uncompiled       {operator: nodes on reference kernels}
 //     uncompiled_why   {operator: [text]}; the reasons, each once
-// Of `--why` and `--why-not`:
+// With `--why` and `--why-not`:
 //     why, why_not     [{answer, rows: [{label, text}]}]; `answer` is the first line, `rows` the indented ones. A label
 //                      holds until the next one
-// Of `--compare`:
+// With `--compare`:
 //     compare          {model, objective, runs, strategies: [{strategy, predicted_s or predicted_j, ratio, optimal,
 //                      bound_s or bound_j, partitions, conversions, mac_share, search_s, states, measured: {median_s,
 //                      least_s, ratio, difference}}], disagreement}; `failure` in place of the figures where a strategy
 //                      finds no placement
-// Of `--compare` of a model that runs in stages, in place of that, and `model` has a name only:
+// With `--compare` of a model that runs in stages, in place of the above; `model` has a name only:
 //     compare          {stages: [{stage, where, inputs, runs, compare: as above}], total: [{strategy, predicted_s or
 //                      predicted_j, ratio, measured_s}]}; `failure` in place of the figures as above
 #pragma once

@@ -24,7 +24,7 @@ using place::Simpler;
 using place::Solution;
 using place::Strategy;
 
-/// Of the time that the user allows: a search for a placement to compare with.
+/// The part of the user's time limit that a search for a placement to compare with may take.
 constexpr double kPartOfSimpler = 0.1;
 
 /// `12.3 ms, bound 12.1 ms, gap 1.6 %`
@@ -166,8 +166,8 @@ std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
   return found;
 }
 
-/// After searches that refused plans, or had limits that were too low: what a simpler strategy finds in the same memory may be
-/// better, as is any placement that fits where this one does not.
+/// After searches that refused plans, or had limits that were too low: what a simpler strategy finds in the same memory
+/// may be better, as is any placement that fits where this one does not.
 void PlacementSearch::take_better_baseline(FoundPlacement* found) {
   constexpr size_t kFewNodes = 64;  // up to here strategies that search take little time
   const bool takes_each = !fits_at_once_ || asked_.graph.node_count() <= kFewNodes;

@@ -45,8 +45,8 @@ struct SearchInput {
   const place::BuiltProblem& priced_problem() const { return priced != nullptr ? *priced : built; }
 };
 
-/// The same search of another problem of the graph, which has the prices of the objective; without a listener and a log. It
-/// compiles nothing.
+/// The same search of another problem of the graph, which has the prices of the objective; without a listener and a
+/// log. It compiles nothing.
 SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& built);
 
 }  // namespace collage::driver

@@ -19,7 +19,7 @@ class StagedModel {
               std::map<std::string, ir::Tensor> bound, StageSettings settings, size_t kept,
               support::Diagnostics& diags);
 
-  /// Of outputs only the names are known before a run.
+  /// The ports. Only the names of outputs are known before a run.
   const runner::ModelPorts& ports() const { return ports_; }
   /// In the order of the ports. An output that is no tensor is a failure.
   runtime::Result<std::vector<ir::Tensor>> run(const std::vector<ir::Tensor>& inputs);

@@ -299,7 +299,7 @@ class MpiTransport::Loop {
     }
   }
 
-  /// Of all ranks rank 0 hears, all others hear rank 0.
+  /// Rank 0 receives signs of life from all ranks, all other ranks from rank 0.
   bool hears(int peer) const {
     return peer != rank_ && (rank_ == 0 || peer == 0);
   }
@@ -362,8 +362,8 @@ class MpiTransport::Loop {
       posted_.clear();
     }
     if (announces) announce(reason.message());
-    // MPI may still move what is under way whenever it is called. The others get some time to hear of the failure; after that
-    // it is not called any more, so that the memory of transfers can be given back.
+    // MPI may still move what is under way whenever it is called. The others get some time to hear of the failure;
+    // after that it is not called any more, so that the memory of transfers can be given back.
     if (!is_silent_ && failed_for < kLastCalls.count()) return;
     is_silent_ = true;
     for (Operation& operation : active_) operation.transfer->complete(reason);

@@ -54,7 +54,8 @@ class Machine {
   }
 
   const std::vector<std::string>& names() const { return names_; }
-  /// The link that a resource is, of those that copies have asked for: with the ends of the first of them. Null for a queue.
+  /// The link that a resource is, of those that copies have asked for: with the ends of the first of them. Null for a
+  /// queue.
   const LinkHop* link(int resource) const {
     const std::optional<LinkHop>& link = links_[static_cast<size_t>(resource)];
     return link ? &*link : nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense row-major tensors in host memory: `Tensor` owns (copies share), `TensorView` points. The elements of a tensor that
-// has an ElementSource are made when their address is first asked for; all copies then share them.
+// Dense row-major tensors in host memory: `Tensor` owns (copies share), `TensorView` points. The elements of a tensor
+// that has an ElementSource are made when their address is first asked for; all copies then share them.
 #pragma once
 
 #include <cstddef>

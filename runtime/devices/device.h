@@ -142,8 +142,9 @@ class Device {
   /// A run that used it failed and goes no further: what others would wait for does not come. Commands that were given
   /// and would wait for that end soon.
   virtual void abandon(const Status&) {}
-  /// Of its memory (core/checksum.h), computed where the bytes lie: they cross no link. Expects that the commands which
-  /// write them are done. Returns nullopt where the device cannot, or there are no such bytes.
+  /// Checksum of bytes in the device's memory (core/checksum.h), computed where the bytes lie: they cross no link.
+  /// Expects that the commands which write them are done. Returns nullopt where the device cannot, or there are no such
+  /// bytes.
   virtual std::optional<uint64_t> checksum(DeviceAddress, size_t) const { return std::nullopt; }
   /// Zeros on devices that do not count.
   virtual Traffic traffic() const { return {}; }

@@ -28,7 +28,7 @@ class Executor {
   Result<Tensor> read(BufferId buffer) const { return execution_->current().read(buffer); }
   Duration device_time() const { return execution_->device_time(); }
   const Timeline& timeline() const { return execution_->current().timeline(); }
-  /// Of the program that runs now.
+  /// The execution of the program that runs now.
   const Execution& execution() const { return execution_->current(); }
   /// The plan of the last run: another one once a device is lost.
   const Plan& plan() const { return execution_->current().program().plan(); }

@@ -7,8 +7,8 @@
 //     placed      the placed model as text, for people
 //     constants   the host's constant region as it lies in memory, then other tensors: each at a multiple of 4096
 //
-// One of several shapes has a plan, code and placed model for each specialisation, and one section of constants for all,
-// in which what several need stands once:
+// One of several shapes has a plan, code and placed model for each specialisation, and one section of constants for
+// all, in which what several need stands once:
 //
 //     about       JSON, as above: of all specialisations together
 //     shapes      JSON: plan/shape_table.h, the shapes of all inputs and outputs, and what may be padded
@@ -59,8 +59,8 @@ Status write_packages(const std::string& path, const std::vector<Package>& packa
 /// At most so many hosts.
 inline constexpr size_t kMostHosts = 1024;
 
-/// The parts of a plan for the hosts of a cluster as one package. Fails where they are not all parts of one plan, in the
-/// order of their hosts. `placed` is that of the first.
+/// The parts of a plan for the hosts of a cluster as one package. Fails where they are not all parts of one plan, in
+/// the order of their hosts. `placed` is that of the first.
 Status write_cluster_package(const std::string& path, const std::vector<Package>& parts);
 
 /// Fails with the reason, which does not name the file, for anything but a whole package of one shape and one host that
@@ -93,8 +93,8 @@ class PackageSet {
   const std::string& digest() const;
   /// The placed model of a specialisation, or of all hosts.
   std::string placed(size_t index) const;
-  /// Reads a specialisation, or the part of a host by its number, anew with each call. Fails as read_package, also where
-  /// it has other ports than the table says. Of the sections of other hosts nothing is touched.
+  /// Reads a specialisation, or the part of a host by its number, anew with each call. Fails as read_package, also
+  /// where it has other ports than the table says. Of the sections of other hosts nothing is touched.
   Result<Package> load(size_t index) const;
 
  private:

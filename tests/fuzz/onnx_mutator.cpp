@@ -163,7 +163,8 @@ class OnnxMutator {
     }
   }
 
-  /// A copy of a message of this type, of which the model has one. Made before the field is changed: that may end others.
+  /// A copy of a message of this type, of which the model has one. Made before the field is changed: that may end
+  /// others.
   std::unique_ptr<Message> copy_of_one(const google::protobuf::Descriptor* type) {
     std::vector<const Message*> alike;
     for (const Message* message : messages_) {

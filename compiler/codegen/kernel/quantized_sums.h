@@ -21,7 +21,7 @@ struct QuantizedOperands {
   int x_scale = -1, w_scale = -1, y_scale = -1, y_zero = -1, bias = -1;
 };
 
-/// Of QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger.
+/// The operands of QLinearConv, QLinearMatMul, ConvInteger or MatMulInteger.
 QuantizedOperands quantized_operands(const ir::Node& node);
 
 /// Returns whether the weights and all scales and zero points are constants, those of x and of the result one number

@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kLeastCache = int64_t{1} << 18;
 constexpr int64_t kMostCache = int64_t{1} << 22;
 
-/// Of a processor that LLVM knows; null: it does not.
+/// The features of a processor that LLVM knows; null: it does not know this one.
 std::unique_ptr<llvm::MCSubtargetInfo> subtarget_of(const std::string& cpu) {
   const std::string triple = llvm::sys::getProcessTriple();
   llvm::InitializeNativeTarget();

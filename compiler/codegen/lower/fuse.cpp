@@ -274,8 +274,8 @@ class Grouping {
     return read.size() == 1;
   }
 
-  /// Returns whether a path leads from these drafts through others to one of `targets`, with which they would become one.
-  /// Groups run as a whole: a path from one node of a group is a path from all.
+  /// Returns whether a path leads from these drafts through others to one of `targets`, with which they would become
+  /// one. Groups run as a whole: a path from one node of a group is a path from all.
   ///
   /// Only what is placed can lie on such a path. Nodes are placed in order, so that little lies behind the draft of an
   /// operand; where it is much, a path is assumed.

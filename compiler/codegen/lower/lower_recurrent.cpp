@@ -394,8 +394,8 @@ class RecurrentLowering {
     }
   }
 
-  /// from_x = MatMul(x, w) + bias, as the MatMul's lowering computes it; of f16 and bf16 MatMul(Cast(x), w) + bias, all in
-  /// f32.
+  /// from_x = MatMul(x, w) + bias, as the MatMul's lowering computes it; of f16 and bf16 MatMul(Cast(x), w) + bias, all
+  /// in f32.
   bool project_inputs(std::vector<KernelSketch>* kernels) {
     const Recurrence& r = plan_.r;
     ir::Graph graph;

@@ -17,8 +17,8 @@ using runtime::Ints;
 
 namespace {
 
-/// Where(mask, 0, filter) in `type`, broadcast to the scores. `mask`: of 0 and 1, [batch, keys] or [batch, queries, keys],
-/// or the number of keys that count, [batch]. Returns an invalid id after an error.
+/// Where(mask, 0, filter) in `type`, broadcast to the scores. `mask`: of 0 and 1, [batch, keys] or [batch, queries,
+/// keys], or the number of keys that count, [batch]. Returns an invalid id after an error.
 ValueId mask_bias(Composition& c, ValueId mask, int64_t batch, int64_t keys, DType type) {
   double filter = c.attr("mask_filter_value", -10000.0);
   if (!mask.is_valid() || !c.is_good()) return ValueId();
@@ -294,7 +294,7 @@ void group_query_attention(Composition& c) {
     c.refuse("GroupQueryAttention with quantised keys or values is not supported");
     return;
   }
-  // Of quantised caches and of norms, whose operands are refused.
+  // Attributes of quantised caches and of norms, whose operands are refused.
   c.ignore_attr("kv_cache_bit_width");
   c.ignore_attr("qk_norm_epsilon");
   a.k = append(c, 1, c.in(3), a.k, starts);

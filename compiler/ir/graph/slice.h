@@ -26,7 +26,7 @@ struct Slice {
 
   bool is_whole() const { return axis < 0; }
   std::vector<Range> ranges() const;
-  /// Of the dimension in the slice.
+  /// The extent of the dimension in the slice.
   int64_t extent() const;
   friend bool operator==(const Slice&, const Slice&) = default;
 };

@@ -43,7 +43,8 @@ class AttrView {
  public:
   AttrView(const OpDef& op, const runtime::AttrMap& written) : op_(&op), written_(&written) {}
 
-  /// What is written, else the default. An attribute without one, or one that the operator does not have, is 0 or empty.
+  /// What is written, else the default. An attribute without one, or one that the operator does not have, is 0 or
+  /// empty.
   int64_t int_of(std::string_view name) const;
   double float_of(std::string_view name) const;
   std::string string_of(std::string_view name) const;

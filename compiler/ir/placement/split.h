@@ -14,10 +14,10 @@
 //
 //     heads      part 0: MatMul(x, w[.., 0:16 and 32:48 and 64:80]), of which Split takes thirds, part 1: the rest
 //
-// Slices are derived from the results upwards: for each operator, from the slices of its results follow the slices of its
-// operands. They depend only on shapes and attributes. Where operators keep indices together (groups of a convolution,
-// heads that read one head of keys), each part has whole groups. A result that does not depend on the node that is cut,
-// such as keys that are also returned, is cut as other nodes read it.
+// Slices are derived from the results upwards: for each operator, from the slices of its results follow the slices of
+// its operands. They depend only on shapes and attributes. Where operators keep indices together (groups of a
+// convolution, heads that read one head of keys), each part has whole groups. A result that does not depend on the node
+// that is cut, such as keys that are also returned, is cut as other nodes read it.
 #pragma once
 
 #include <string>
@@ -32,7 +32,8 @@ namespace collage::ir {
 struct SplitPart {
   Graph graph;                                   ///< the nodes in their order, cut; constants are cut already
   std::vector<std::pair<ValueId, Slice>> reads;  ///< by input of `graph`: the value and its slice
-  /// By output of `graph`: the result of the set, of which there may be several, and the slice of it that the output is.
+  /// By output of `graph`: the result of the set, of which there may be several, and the slice of it that the output
+  /// is.
   std::vector<std::pair<ValueId, Slice>> results;
 };
 

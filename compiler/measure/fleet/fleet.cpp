@@ -84,7 +84,7 @@ Status Fleet::Round::put(const std::vector<size_t>& indices) {
     std::vector<size_t> part(
         indices.begin() + static_cast<ptrdiff_t>(first),
         indices.begin() + static_cast<ptrdiff_t>(std::min(indices.size(), first + kMostPutAtOnce)));
-    // Of the same environment there are many.
+    // Many items share an environment.
     std::vector<std::string> needs;
     for (size_t index : part) needs.push_back(need_of(wanted_[index].environment));
     const Result<std::vector<int64_t>> need_ids = fleet_.queue_.need_ids(needs);

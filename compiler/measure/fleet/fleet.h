@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fleet as a compiler sees it: candidates go into the queue (queue.h) at once, their costs come back as workers
 // measure them, in any order. Who has no worker for a candidate measures it here, as a worker would: it claims the job,
-// so that other compilers wait for the cost and do not measure it, too. It also measures what all workers have failed to measure.
+// so that other compilers wait for the cost and do not measure it, too. It also measures what all workers have failed
+// to measure.
 #pragma once
 
 #include <chrono>
@@ -62,8 +63,8 @@ class Fleet {
   runtime::Result<std::vector<KnownWorker>> workers() { return queue_.workers(); }
   void set_target(TargetMachine target) { options_.target = std::move(target); }
 
-  /// Waits for all of them. No answer where the server went away and did not come back. Calls `progress` with the number
-  /// of answers and one that is waited for, after each answer and before waiting.
+  /// Waits for all of them. No answer where the server went away and did not come back. Calls `progress` with the
+  /// number of answers and one that is waited for, after each answer and before waiting.
   std::vector<std::optional<FleetAnswer>> measure(const std::vector<Wanted>& wanted, const MeasureHere& here,
                                                   const std::function<void(size_t done, size_t next)>& progress);
   /// What the user should know, since the last call.

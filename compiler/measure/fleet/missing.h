@@ -13,8 +13,8 @@
 
 namespace collage::measure::fleet {
 
-/// Which reasons are given. `Mismatches`: another build, other rules or another cost program; for a compiler that can measure
-/// itself. `All`: also that a worker is on another machine or measures other backends.
+/// Which reasons are given. `Mismatches`: another build, other rules or another cost program; for a compiler that can
+/// measure itself. `All`: also that a worker is on another machine or measures other backends.
 enum class Explain { Mismatches, All };
 
 /// Returns a line for each reason. `offers`: the needs of live workers; others do not count.

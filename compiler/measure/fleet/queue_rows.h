@@ -13,10 +13,11 @@ namespace collage::measure::fleet {
 /// `state` of a job.
 inline constexpr int64_t kWaits = 0, kMeasured = 1, kGivenUp = 2;
 
-/// `queue` of a job: since version 4 of the tables it says who asks for it. Older programs set none, which the tables refuse.
+/// `queue` of a job: since version 4 of the tables it says who asks for it. Older programs set none, which the tables
+/// refuse.
 inline constexpr int64_t kQueue = 4;
 
-/// Of rows of collage.worker: it is there.
+/// A condition on rows of collage.worker: the worker is live.
 inline constexpr const char* kIsLive = "NOT gone AND seen + lease_s * interval '1 second' > clock_timestamp()";
 
 /// Ends an UPDATE that `Queue::has_changed` reads.

@@ -16,9 +16,9 @@
 
 namespace collage::measure::fleet {
 
-/// `state` of a job: 0 waits, 1 is measured, 2 was given up. Jobs are claimed by their turn, which only the index of those that
-/// wait has in order: no plan reads the rows of other needs to find the first. The table changes all the time, so that it is
-/// tidied often.
+/// `state` of a job: 0 waits, 1 is measured, 2 was given up. Jobs are claimed by their turn, which only the index of
+/// those that wait has in order: no plan reads the rows of other needs to find the first. The table changes all the
+/// time, so that it is tidied often.
 inline constexpr const char* kQueueTables = R"sql(
   CREATE TABLE collage.need(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL);
   CREATE UNIQUE INDEX need_key ON collage.need(collage.text_digest(text));
@@ -53,8 +53,9 @@ inline constexpr const char* kQueueTables = R"sql(
   CREATE INDEX measured_by_key ON collage.measured_by(environment, candidate_digest);
 )sql";
 
-/// Since version 4. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to those who failed it less often.
-/// Jobs of version 3 wait for nobody that is known: they are given up, and a program that still puts such ones is refused.
+/// Since version 4. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to those who failed it
+/// less often. Jobs of version 3 wait for nobody that is known: they are given up, and a program that still puts such
+/// ones is refused.
 inline constexpr const char* kQueueAskers = R"sql(
   ALTER TABLE collage.job ADD COLUMN queue smallint;
   UPDATE collage.job SET queue = 4, state = 2, lease_end = clock_timestamp(),

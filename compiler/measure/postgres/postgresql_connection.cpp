@@ -110,7 +110,8 @@ int64_t number_in(const std::string& text) {
   return std::clamp<int64_t>(number, 0, std::numeric_limits<int>::max());
 }
 
-/// What the server gives up after: locks before the client takes the silence for a loss, and transactions without statements.
+/// What the server gives up after: locks before the client takes the silence for a loss, and transactions without
+/// statements.
 std::string limits_of_server(int64_t silence_ms) {
   if (silence_ms == 0) return "";
   constexpr int64_t kMost = 1'000'000'000;  // PostgreSQL's is about twice that
@@ -196,8 +197,9 @@ Result<Handle> connect_once(const Parts& parts, const Deadline& deadline, std::s
   return connection;
 }
 
-/// Tries again until the deadline where the server starts or ends just now, or has too many connections; `patient`: also where
-/// there is none. A last try that has too little time says less than the refusal before it; `*refused`: its state, if any.
+/// Tries again until the deadline where the server starts or ends just now, or has too many connections; `patient`:
+/// also where there is none. A last try that has too little time says less than the refusal before it; `*refused`: its
+/// state, if any.
 Result<Handle> connect(const Parts& parts, const Deadline& deadline, bool patient, std::string* refused) {
   std::chrono::milliseconds pause = kFirstPause;
   Status refusal = Status::ok();
@@ -389,8 +391,8 @@ class PostgresConnection : public Connection {
     return Status::error(why_lost_.empty() ? "the connection to the server is lost" : why_lost_);
   }
 
-  /// Gets a statement to the server, and its last result, or the first that is an error. The server is lost where nothing comes
-  /// and goes for too long.
+  /// Gets a statement to the server, and its last result, or the first that is an error. The server is lost where
+  /// nothing comes and goes for too long.
   Result<ResultHandle> answer_to(int is_sent) {
     failure_ = Failure::Lasting;
     if (is_sent == 0) return lost();
@@ -424,8 +426,8 @@ class PostgresConnection : public Connection {
     }
   }
 
-  /// Whether the server says, over another connection, that it executes the statement; one that has no place for another
-  /// connection does.
+  /// Whether the server says, over another connection, that it executes the statement; one that has no place for
+  /// another connection does.
   bool executes() const {
     std::string state;
     Result<Handle> other = connect_once(parts_, Deadline(std::min(patience(10), silence())), &state);
@@ -452,7 +454,8 @@ class PostgresConnection : public Connection {
     }
     const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    // What has no state is not from the server: libpq cannot reach it, though PQstatus may not say so before the next statement.
+    // What has no state is not from the server: libpq cannot reach it, though PQstatus may not say so before the next
+    // statement.
     failure_ = failure_of(state == nullptr ? "" : state);
     if (failure_ == Failure::Lost && state != nullptr) why_lost_ = message == nullptr ? "" : message;
     if (failure_ == Failure::Lost || PQstatus(connection_.get()) == CONNECTION_BAD) return lost();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the connections of a program to one server share, so that a server that hangs is waited for once: who has waited for it in
-// vain says so, and the others ask it nothing more.
+// What the connections of a program to one server share, so that a server that hangs is waited for once: who has waited
+// for it in vain says so, and the others ask it nothing more.
 //
 //     costs:  ── ask ──────────────────────────────────── fails at once ──
 //     fleet:        ── ask ── silence, connects again ── give_up ──

@@ -255,7 +255,8 @@ std::optional<std::string> why_no_plan(const Problem& problem, const SearchOptio
   return fmt::format("it needs {} more than `{}` has", support::size_text(static_cast<size_t>(bytes)), instance);
 }
 
-/// What can be kept of a choice that is no plan for this `reason`: its largest partitions first, and the best plan with these.
+/// What can be kept of a choice that is no plan for this `reason`: its largest partitions first, and the best plan with
+/// these.
 std::optional<Solution> keep_what_fits(const Problem& problem, const SearchOptions& options,
                                        const std::vector<CandidateId>& variants, size_t chosen,
                                        const std::string& reason, std::string* why) {

@@ -15,7 +15,7 @@
 
 namespace collage::place {
 
-/// Of a placement.
+/// A partition of a placement.
 using PartitionId = Id<ir::Partition>;
 
 /// Where a candidate comes from, and how its cost is known.

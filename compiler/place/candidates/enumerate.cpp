@@ -161,8 +161,8 @@ class Grower {
     for (UnitId seed : seeds) add(seeds_[seed]);
     size_t visited = 0;
     size_t limit = std::min(limits_.unions_per_group, share_of_group(visited_));
-    // Smaller unions come first. Where more of them are waiting than may still be visited, a larger one has no turn, and is
-    // not made: a sum of a thousand operands has a million unions of two operands.
+    // Smaller unions come first. Where more of them are waiting than may still be visited, a larger one has no turn,
+    // and is not made: a sum of a thousand operands has a million unions of two operands.
     const auto has_turn = [&](size_t size) {
       size_t before = visited;
       for (auto at = joined_in_open.begin(); at != joined_in_open.end() && at->first < size; ++at) before += at->second;

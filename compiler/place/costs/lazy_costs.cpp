@@ -81,8 +81,8 @@ std::vector<size_t> edges_used(const ProblemValue& value, FormatId written, cons
   return used;
 }
 
-/// Of the items on the plan no more of a kind than half of what is known of it, the largest and the smallest first: the
-/// bounds that follow may show that the plan does not need the others.
+/// At most half as many items of a kind as are known of it, chosen from the items in the placement, the largest and the
+/// smallest first: the bounds that follow may show that the placement does not need the others.
 std::vector<OpenCostId> worth_asking(const OpenCosts& open, const LazyOptions& options,
                                      const Table<OpenCostId, Duration>& bound, std::vector<OpenCostId> items) {
   std::map<CostKindId, size_t> may_ask;
@@ -178,8 +178,8 @@ class Asking {
     }
   }
 
-  /// Of plans that would take less than `best` with all that is not known at its bound. Nothing: none would by more
-  /// than the tolerance.
+  /// The unknown items of placements that would cost less than `best` with all unknown costs at their bounds. Empty: no
+  /// placement would be better by more than the tolerance.
   std::vector<OpenCostId> hopeful_items(Cost best) {
     put_costs(open_, options_, Unknown::AtBound, &problem_);
     for (const bool is_probe : {true, false}) {

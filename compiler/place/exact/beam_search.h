@@ -4,8 +4,9 @@
 // least bound among those put aside bounds every solution that was not looked at.
 //
 // Where limits are active, a partial solution takes the place of one with an equal key only if it has used as little of
-// each. For memory that counts what is surely held, at the nodes that are watched too, and what the largest candidate works
-// with: a solution may still need more, and is then refused by `accepts`. Its cost bounds those that it may have hidden.
+// each. For memory that counts what is surely held, at the nodes that are watched too, and what the largest candidate
+// works with: a solution may still need more, and is then refused by `accepts`. Its cost bounds those that it may have
+// hidden.
 #pragma once
 
 #include <chrono>
@@ -76,8 +77,8 @@ class BeamSearch {
   /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
   /// `Cost::max()` if all were.
   Cost run(size_t width, Incumbent& best);
-  /// Of the last round: the least cost of a solution that was not accepted, and what it would return without these.
-  /// Where the first is no more than the second, wider rounds prove no more.
+  /// For the last round: the least cost of a solution that was not accepted, and what the round would return without
+  /// these. Where the first is no more than the second, wider rounds prove no more.
   Cost least_refused() const { return least_refused_; }
   Cost least_put_aside() const { return put_aside_; }
 
@@ -109,7 +110,7 @@ class BeamSearch {
   struct KeyHash {
     size_t operator()(const std::vector<int64_t>& key) const noexcept;
   };
-  /// Of equal keys, those of which none is as good as another and has used as little of every limit.
+  /// Entries with equal keys none of which dominates another in cost and in the use of every limit.
   using Layer = std::unordered_map<std::vector<int64_t>, std::vector<Entry>, KeyHash>;
 
   std::vector<Entry*> select(Layer& layer, size_t width, const Incumbent& best);

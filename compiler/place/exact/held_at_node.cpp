@@ -51,7 +51,7 @@ HeldAtNode::HeldAtNode(const Problem& problem, const NodeGraph& graph, const Mem
   }
 }
 
-/// Of a candidate that may have none so far.
+/// The effect of a candidate; it is made if there is none so far.
 HeldAtNode::Effect& HeldAtNode::effect_on(CandidateId candidate) {
   uint32_t& index = effect_of_[candidate];
   if (index == 0) {

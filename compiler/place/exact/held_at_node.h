@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an instance holds while one node r runs, as far as the candidates chosen so far say. Of each value there are three facts:
+// What an instance holds while one node r runs, as far as the candidates chosen so far say. Of each value there are
+// three facts:
 //
 //   arrived   it is in the instance's memory once r begins: its writer, or another node before r that reads it, runs there
 //   stays     it is there while r runs unless a later choice says otherwise: its writer runs there, or is not chosen yet, and so does
@@ -11,15 +12,16 @@
 //     a chosen  {arrived, stays} => r chosen, which reads v  {held}
 //     a chosen  {arrived, stays} => b elsewhere  {arrived} => r elsewhere {arrived}: v may be gone
 //
-// What is before and after r is known by paths, whatever is chosen. Of the order in which some solution runs more is known: nodes
-// with smaller ids that run before r, and all others. Other solutions run so, too, unless one of their candidates
+// What is before and after r is known by paths, whatever is chosen. Of the order in which some solution runs more is
+// known: nodes with smaller ids that run before r, and all others. Other solutions run so, too, unless one of their
+// candidates
 //
-//   - has nodes of both sides; the candidate of r may, if those up to r are all nodes from its first one to r, and the rest
-//     reads nothing that other candidates make after r,
+//   - has nodes of both sides; the candidate of r may, if those up to r are all nodes from its first one to r, and the
+//     rest reads nothing that other candidates make after r,
 //   - or is after r, has a smaller id, and does not depend on r: the order of execution could take it first.
 //
-// For these nothing is held, so a sum of this kind counts only once all nodes up to r are chosen. Of the others it is exact.
-// Of values that the candidate of r does not hold itself, all sums count the kMost largest at most.
+// For these nothing is held, so a sum of this kind counts only once all nodes up to r are chosen. Of the others it is
+// exact. For values that the candidate of r does not hold itself, each sum counts at most the kMost largest.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,9 @@
 //     values in the very format;
 //   - or an uncovered node has an edge into it: with what is chosen there it could close a cycle. This holds for any
 //     other chosen candidate as well: it is kept as a region that nothing can join.
-// Of an open region the future sees only the uncovered nodes around it, the values at its rim, and which other open
-// ones it reaches. `beyond` are the nodes that must never join it: a path through another partition leads there.
+// For an open region the future depends only on the uncovered nodes around it, the values at its rim, and which other
+// open regions it reaches. `beyond` are the nodes that must never join it: a path through another partition leads
+// there.
 //
 //     region { a; b }, a -> x on another engine -> y   =>   after: none, beyond: y
 #pragma once
@@ -22,7 +23,7 @@
 
 namespace collage::place {
 
-/// Of those open in one partial solution.
+/// One of the regions open in one partial solution.
 using OpenRegionId = Id<struct OpenRegion>;
 
 struct OpenRegion {

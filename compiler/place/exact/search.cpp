@@ -240,7 +240,7 @@ class OptimalSearch {
     }
   }
 
-  /// Of the best solution that was refused in a round; empty: none was.
+  /// The excess of the best solution that was refused in a round; empty: none was refused.
   Bytes least_excess() const { return refused_.empty() ? Bytes() : refused_.front().excess; }
 
   /// Solutions that count on less memory, by `too_large_` at first, until one is accepted.

@@ -59,7 +59,8 @@ class SearchLimits {
   /// that was inactive.
   bool activate(const std::vector<CandidateId>& chosen, const std::vector<InstanceId>& exceeds);
 
-  /// Bytes of an instance whose memory is active are limited and watched at more nodes: at those where `chosen` hold most.
+  /// Bytes of an instance whose memory is active are limited and watched at more nodes: at those where `chosen` hold
+  /// most.
   void watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen);
   /// A node of an instance at which partial solutions know what they hold.
   struct Watch {
@@ -68,8 +69,8 @@ class SearchLimits {
   };
   using WatchId = Id<Watch>;
   const Table<WatchId, Watch>& watches() const { return watches_; }
-  /// Watches one more node, at which a solution that the instance has no memory for holds too much. False: there is none
-  /// where that shows, or there are enough.
+  /// Watches one more node, at which a solution that the instance has no memory for holds too much. False: there is
+  /// none where that shows, or there are enough.
   bool watch_excess(InstanceId instance, const std::vector<CandidateId>& chosen);
 
   /// At most what keeps `credit` far from the largest cost, whatever the factor.

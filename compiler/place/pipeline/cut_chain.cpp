@@ -100,7 +100,7 @@ class ChainCutter {
     return StageId(chain_.is_home_last ? s + chain_.stages.size() - count : s);
   }
 
-  /// Of cuts of the same sum those with fewer stages.
+  /// Returns the best cuts for any number of stages; among equal sums, those with fewer stages.
   std::optional<std::vector<CutId>> cuts_of_any_number() {
     using Price = std::pair<int64_t, int64_t>;  // with the number of stages
     Table<CutId, Price> best(cuts_, {kNoSum, 0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidates for stages that are to take equally long. The best plan of one instance has steps as large as they may be, and
-// a step is never cut:
+// Candidates for stages that are to take equally long. The best plan of one instance has steps as large as they may be,
+// and a step is never cut:
 //
 //     1. Small steps: a candidate takes no longer than `limit`, or hardly longer than one of its nodes at least.
 //     2. Their plan is cut into stages (cut_chain.h).

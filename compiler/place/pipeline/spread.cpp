@@ -360,8 +360,8 @@ class Spreader {
     }
   }
 
-  /// What is left of a region in a stage, as far as it hangs together. A stage is a stretch of an order of execution, so
-  /// that no way leaves a part and comes back.
+  /// What is left of a region in a stage, as far as it hangs together. A stage is a stretch of an order of execution,
+  /// so that no way leaves a part and comes back.
   std::vector<RegionId> regions_of(const std::vector<CandidateId>& chosen, const std::vector<RegionId>& before,
                                    const Table<ChosenId, StageId>& stage_of) const {
     std::vector<size_t> root(chosen.size());
@@ -386,8 +386,8 @@ class Spreader {
     return regions;
   }
 
-  /// No two instances of different kinds are joined by a faster link than their representatives are. False as well where
-  /// there are too many to see.
+  /// No two instances of different kinds are joined by a faster link than their representatives are. False as well
+  /// where there are too many to see.
   bool are_links_least() const {
     constexpr size_t kMostRoutes = 65'536;
     size_t routes = 0;

@@ -12,9 +12,9 @@
 // A stream is tried with small steps as well (small_steps.h), and with stages that take steps out of their turn
 // (pack_chain.h); what takes least of the busiest stage is the plan.
 //
-// For requests one at a time the plan is no worse than any other pipeline of the partitions that the search chose, in that
-// order, of those that leave a 64th of each memory free, where there are any. It is proven to be within a gap of the best of all
-// plans, and called optimal only where the gap is nothing. Bounds, for n instances:
+// For requests one at a time the plan is no worse than any other pipeline of the partitions that the search chose, in
+// that order, of those that leave a 64th of each memory free, where there are any. It is proven to be within a gap of
+// the best of all plans, and called optimal only where the gap is nothing. Bounds, for n instances:
 //
 //     latency      what the search of 1 proves: any plan, with all instances of a kind as one, is a solution there that costs no
 //                  more, where no two instances are joined by a faster link than their representatives. And the sum of what
@@ -50,8 +50,8 @@ struct SpreadInput {
 /// Solves the problem where it is one of representatives; else there is nothing to do.
 void spread_over_instances(const SpreadInput& input, BuiltProblem* built);
 
-/// What was found when the problem was made, at the prices it has now: with other ones nothing is proven. Returns nullopt with
-/// the reason in `why` if nothing was found.
+/// What was found when the problem was made, at the prices it has now: with other ones nothing is proven. Returns
+/// nullopt with the reason in `why` if nothing was found.
 std::optional<Solution> spread_solution(const BuiltProblem& built, std::string* why);
 
 }  // namespace collage::place

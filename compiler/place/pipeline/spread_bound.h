@@ -41,9 +41,9 @@ class BoundOfAll {
   const Table<ProblemValueId, ir::ValueId>& values_;
 
   Table<NodeId, int64_t> alone_;  ///< of the cheapest candidate that has the node
-  /// Shares of nodes, of which no candidate has more than its cost together. So their sum is no more than any candidates cost
-  /// that cover all nodes: a dual solution of the cover. At first a node has the least share of a candidate that has it, shares
-  /// being as `alone_`; then they grow as far as they may.
+  /// Shares of nodes, of which no candidate has more than its cost together. So their sum is no more than any
+  /// candidates cost that cover all nodes: a dual solution of the cover. At first a node has the least share of a
+  /// candidate that has it, shares being as `alone_`; then they grow as far as they may.
   Table<NodeId, int64_t> least_;
 };
 

@@ -25,22 +25,23 @@
 // the same format. So a unit costs at least  cost - joins + joins * nodes / nodes of its part  (rounded down): its
 // share of the one launch that a part pays if it is used.
 //
-// Limits: counts of partitions, conflicts, and memory. Candidates run one after the other, in the topological order of the
-// quotient by smallest node, and nodes of a candidate in ascending order. While a node runs, a limited instance holds:
+// Limits: counts of partitions, conflicts, and memory. Candidates run one after the other, in the topological order of
+// the quotient by smallest node, and nodes of a candidate in ascending order. While a node runs, a limited instance
+// holds:
 //   - the distinct constants of all chosen candidates that run there;
-//   - every value that leaves a candidate there, from its writer on: to its last reader there, and until the first candidate
-//     that reads it elsewhere begins, which gets a copy (model outputs that none reads elsewhere: to the end);
-//   - every value that a candidate there keeps inside, from its writer to its last reader; others that do not leave it have
-//     no memory of their own;
-//   - every value that candidates there read and that is made elsewhere, from the beginning of the first of them to its last
-//     reader there;
+//   - every value that leaves a candidate there, from its writer on: to its last reader there, and until the first
+//     candidate that reads it elsewhere begins, which gets a copy (model outputs that none reads elsewhere: to the end);
+//   - every value that a candidate there keeps inside, from its writer to its last reader; others that do not leave it
+//     have no memory of their own;
+//   - every value that candidates there read and that is made elsewhere, from the beginning of the first of them to its
+//     last reader there;
 //   - of candidates on several instances their `shares` of it: constants always, values at the candidate's own step.
 //
 //     m = MatMul(x, w); y = Relu(m), one candidate:   w, and x + m while MatMul runs, m + y while Relu does
 //     the same as one kernel, which keeps no m:       w, and x while MatMul runs, y while Relu does
 //
-// No plan of the candidates takes less (of hosts of a cluster see ../README.md). One may take more, for gaps in arenas, values in
-// two formats, and what only the code of a candidate shows: SearchOptions::excess.
+// No plan of the candidates takes less (of hosts of a cluster see ../README.md). One may take more, for gaps in arenas,
+// values in two formats, and what only the code of a candidate shows: SearchOptions::excess.
 //
 // Nodes are 0 … node_count-1 in topological order; of a problem made from a graph they are the graph's. Nothing here
 // knows operators, rules or files, so tests can build random problems directly.
@@ -65,7 +66,7 @@ using support::Id;
 using support::IdRange;
 using support::Table;
 
-/// Of a value of the problem: not every value of a graph is one.
+/// A value of the problem: not every value of a graph is one.
 using ProblemValueId = Id<struct ProblemValue>;
 using FormatId = Id<ir::Format>;
 using OwnerId = Id<struct Owner>;
@@ -142,7 +143,7 @@ struct Problem {
   Table<CandidateId, Candidate> candidates;
   Table<ConstantId, int64_t> constant_bytes;  ///< of each constant that some candidate holds resident
 
-  /// Of so many picoseconds, or picojoules.
+  /// The cost of so many picoseconds or picojoules.
   Cost cost_of(int64_t count) const { return Cost::of(count, unit); }
   IdRange<NodeId> nodes() const { return support::first_ids<NodeId>(node_count); }
 };

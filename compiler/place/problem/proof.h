@@ -38,7 +38,7 @@
 namespace collage::place {
 
 struct Proof {
-  /// Of a candidate of several runs, its stretches of consecutive positions in `order`.
+  /// The stretches of consecutive positions in `order` of a candidate that has several.
   struct Share {
     CandidateId candidate = 0;
     std::vector<Cost> runs;  ///< scaled, in order; they add up to the candidate's cost with the prices of limits

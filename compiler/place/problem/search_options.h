@@ -33,7 +33,8 @@ struct SearchOptions {
   uint64_t max_states = 50'000;       ///< expanded in all; the first solution may take kPatience times as many
   uint64_t tie_states = 10'000;       ///< past this many, a proven cost is enough
   std::optional<double> max_seconds;  ///< makes results depend on the machine; for users in a hurry
-  /// When the time of all searches for one placement is over, each of which has `max_seconds`; nothing: they have no such time.
+  /// When the time of all searches for one placement is over, each of which has `max_seconds`; nothing: they have no
+  /// such time.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::function<void(const SearchProgress&)> on_progress = nullptr;
   /// Once true, the search ends with the best solution so far, as if the budget were spent; null: it is never stopped.

@@ -24,7 +24,7 @@ class FlatTasks {
   runtime::Duration makespan();
   /// The longest busy time of a resource.
   runtime::Duration busiest();
-  /// Of all tasks, one after the other.
+  /// The sum of all tasks, one after the other.
   runtime::Duration total() const;
 
  private:

@@ -36,7 +36,7 @@ class QuickLimits {
   Table<OwnerId, BackendId> counted_;  ///< none: it states no limit
   Table<BackendId, int> most_;
   Table<InstanceId, int64_t> missed_;  ///< by constants and the largest step, at most so far
-  // Of one call.
+  // State of one call.
   Table<BackendId, int> count_;
   Table<OwnerId, bool> is_used_;
   Table<ConstantId, InstanceId> resident_;

@@ -223,7 +223,8 @@ void ModelDocument::keep_types_of(const ModelDocument& before) {
   if (!is_understood_) types_ = before.types_;
 }
 
-/// The text up to the end of the model, or with what closes its blocks: `model @m() -> () { %y = Gelu(%x) {` gets two `}`.
+/// The text up to the end of the model, or with what closes its blocks: `model @m() -> () { %y = Gelu(%x) {` gets two
+/// `}`.
 /// What the scanner refuses is blank, since it would take the statement before it along: `%a = Relu(%x) %` => `%a =
 /// Relu(%x)  `. Offsets stay.
 std::string ModelDocument::closed_text() const {

@@ -361,7 +361,7 @@ Json Server::code_actions(const Json& params) {
     }
   }
   for (const Json& action : of.actions(offset_at(of.text(), range.at("start")))) {
-    // Of an editor that does not ask again the edit is made now, if one can be.
+    // An editor that does not resolve edits gets the edit now, if one can be made.
     Json whole = action;
     if (!resolves_edits_) {
       const std::vector<Edit> edits = of.resolve(action.at("data"));

@@ -28,7 +28,7 @@ constexpr int kMostChunksOfCase = 4;
 constexpr int kStepsAtAPrice = 25;
 constexpr int kPricesOfRoot = 14;
 constexpr int kPricesOfCase = 2;
-/// Of the cost of the plan, for all units of a limit: the first price.
+/// The first price of a limit: this part of the placement's cost, for all its units.
 constexpr double kFirstLimitPrice = 0.02;
 /// Where a limit is exceeded, or has room left, its price changes by this factor at first.
 constexpr double kPriceFactor = 4;
@@ -64,7 +64,7 @@ class BoundProver {
     const IndexedProblem whole(problem_);
     if (!whole.complete) return {};
     order_ = whole.order;
-    // Of candidates that differ in cost and rule only one: no two of them are named in the proof.
+    // Keeps one of the candidates that differ in cost and rule only: no two of them are named in the proof.
     for (const IndexedCandidate& move : whole.moves) root.state.left.push_back(move.source);
     std::sort(root.state.left.begin(), root.state.left.end());
     root.state.demanded_work.resize(cases_.memory().instances().size());

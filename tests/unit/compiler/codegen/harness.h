@@ -41,7 +41,7 @@ class Model {
 
   ir::Graph graph;
 
-  /// Of inputs, constants and scalars that do not name another one.
+  /// The type of inputs, constants and scalars that do not name another one.
   ir::DType dtype = ir::DType::F32;
 
   ValueId input(const Shape& shape) { return graph.add_input(graph.unique_name("in"), {dtype, shape}); }
@@ -385,7 +385,8 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   return stats;
 }
 
-/// A JIT; `make` replaces it by one for another number of threads, one that keeps its text, or one for another processor.
+/// A JIT; `make` replaces it by one for another number of threads, one that keeps its text, or one for another
+/// processor.
 class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override { make(1); }

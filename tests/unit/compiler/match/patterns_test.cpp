@@ -42,7 +42,7 @@ TEST(MatchPatterns, BuiltInClassesAreTheFusionKinds) {
   EXPECT_EQ(matched(head, body, "match opaque(..)"), (Sets{"d"}));
   EXPECT_EQ(matched(head, body, "match injective(..)"), (Sets{"y"}));
   EXPECT_EQ(matched(head, body, "match any_op(..)"), (Sets{"a", "b", "c", "d", "y"}));
-  // Of a built-in class only those that can have the operands.
+  // In a built-in class only those match that can have the operands.
   EXPECT_EQ(matched(head, body, "match any_op(v)"), (Sets{"a", "d"}));
 }
 

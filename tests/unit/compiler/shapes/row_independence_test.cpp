@@ -42,7 +42,7 @@ TEST(RowIndependence, PointwiseThatMixesDimensions) {
         m.output(m.node("Add", {x, y}));
       },
       "node `v1` (Add) mixes it with another dimension");
-  // Of size 1 the dimension is broadcast to three weights; of size 3 it is added to them.
+  // A dimension of size 1 is broadcast to three weights; one of size 3 is added to them.
   expect_obstacle(
       [](SizedModel& m) {
         const auto x = m.input({m.n});

@@ -220,7 +220,7 @@ TEST_F(Staged, TheBodyOfALoopIsMadeOnceForOneShape) {
   EXPECT_EQ(model->reports()[1].runs, 10U);
 }
 
-/// Of more turns than become nodes.
+/// A scan with more turns than become nodes.
 TEST_F(Staged, AScanRunsOverSlices) {
   const std::string turn = input("s", kFloat, {"2"}) + input("row", kFloat, {"2"}) +
                            node("Add", {"s", "row"}, {"s_out"}) + node("Identity", {"s_out"}, {"sum"}) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are cut, computed with and joined, above all by rotary positions, in the forms that exporters write: one kernel,
-// with the bits of the operators one by one.
+// Rows that are cut, computed with and joined, above all by rotary positions, in the forms that exporters write: one
+// kernel, with the bits of the operators one by one.
 #include <fmt/format.h>
 
 #include "compiler/codegen/kernel/row_moves.h"
@@ -45,8 +45,8 @@ class MovedRows : public KernelTest {
     return shape;
   }
 
-  /// Of each pair, the second number with its sign changed, then the first. `form`: 0 halves by Slice, 1 halves by Split,
-  /// 2 neighbours by Slices with steps, 3 neighbours by Reshape and Gather.
+  /// For each pair, the second number with its sign changed, then the first. `form`: 0 halves by Slice, 1 halves by
+  /// Split, 2 neighbours by Slices with steps, 3 neighbours by Reshape and Gather.
   static ValueId swapped(Model& model, ValueId x, int form) {
     const Shape shape = shape_of(model, x);
     const int64_t n = shape.back(), half = n / 2;
@@ -99,7 +99,8 @@ class MovedRows : public KernelTest {
   }
 };
 
-// What makes the row is a kernel of its own, however long it is: read in halves, its nodes alone are more than one kernel takes.
+// What makes the row is a kernel of its own, however long it is: read in halves, its nodes alone are more than one
+// kernel takes.
 TEST_F(MovedRows, BehindALongChain) {
   for (int length : {1, 14, 16, 40}) {
     SCOPED_TRACE(length);
