@@ -26,8 +26,8 @@
 //                                       "prices": [[VALUE, READER, FORMAT, COST], …]},
 //                                      "again", {"again": true, "limits": […]}, …],
 //                           "sweep": STATES,
-//                           "cover": [NODE, [CANDIDATE, …]], or "conflict": [OWNER, OWNER], or "working": [OWNER, BYTES],
-//                           "then": [CASE, CASE]}, …]}}
+//                           "cover": [NODE, [CANDIDATE, …]], or "conflict": [OWNER, OWNER], or
+//                           "working": [OWNER, BYTES], "then": [CASE, CASE]}, …]}}
 //
 // `claim` is what the search says of the plan. It may be more than the proof shows: that nothing was left to search, no
 // one can see from outside. `proof` is null where there is none, and `about`, what the problem was made from, where

@@ -25,7 +25,7 @@ using place::ProblemValue;
 using place::ValueFormat;
 using runtime::Status;
 
-/// A case that waits to be looked at.
+/// A case that waits to be examined.
 struct Waiting {
   place::Proof::CaseId at;
   CaseState state;
@@ -406,7 +406,7 @@ class Judge {
   Order order_;
   std::unordered_set<CandidateId> named_;  // by shares or splits
   Table<Position, std::vector<ProblemValueId>> written_at_;
-  Table<Position, CandidateId> marked_;  // the candidate looked at last that has it
+  Table<Position, CandidateId> marked_;  // the candidate examined last that has it
   Table<Position, CandidateId> after_;   // the last candidate after which it was found
 };
 

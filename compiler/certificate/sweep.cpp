@@ -370,7 +370,7 @@ class Sweeper {
   Table<Position, Layer> layers_;
   size_t states_ = 0;
   bool is_full_ = false;
-  Wide least_ = input_.claimed;  ///< of whole solutions, and of what was not looked at
+  Wide least_ = input_.claimed;  ///< of whole solutions, and of what was not examined
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ class PostgresCosts : public CostDatabase {
   std::optional<int64_t> look_up_reference(const std::string& machine, int64_t oldest) override;
   void put_reference(const std::string& machine, Duration reference, int64_t date) override;
 
-  /// Makes tables that somebody dropped.
+  /// Makes tables that were dropped.
   runtime::Status make_tables();
   /// Runs `body`, and again after failures that may pass.
   runtime::Status on_server(const std::function<runtime::Status()>& body);

@@ -97,7 +97,7 @@ std::unique_ptr<CostDatabase> SqliteCosts::open_unwritable(const std::string& pa
   const bool has_unfinished = fs::file_size(path + "-wal", error) > 0 && !error;
   if (::access(path.c_str(), R_OK) != 0 || ::access(fs::path(path).parent_path().c_str(), W_OK) == 0 || has_unfinished)
     return nullptr;
-  // SQLite keeps files beside one with a log, which this folder has no room for; that nobody writes it is for us to
+  // SQLite keeps files beside one with a log, which this folder has no room for; that no program writes it is for us to
   // say.
   sqlite3* database = nullptr;
   const std::string uri = "file:" + percent_encoded(fs::absolute(path, error).string()) + "?immutable=1";

@@ -5,16 +5,18 @@
 //     summary      the document of `--json`; with `--diff-placements` its head alone
 //     about        {objective, unit, sums_times}: `unit` of the objective: s or J
 //     graph        graph_data.h
-//     placements   [{name, placement, given, partitions, blocks}], graph_data.h; `placement` as `--placement-json` writes it, absent
-//                  where it is that of `summary`. With `--compare` one for each strategy that found one.
-//                  `given`: {by, nodes} that were placed before the search: what it proved holds only for the others. Absent: none
+//     placements   [{name, placement, given, partitions, blocks}], graph_data.h; `placement` as `--placement-json`
+//                  writes it, absent where it is that of `summary`. With `--compare` one for each strategy that found
+//                  one. `given`: {by, nodes} that were placed before the search: what it proved holds only for the
+//                  others. Absent: none
 //     choices      node_choices.h
-//     search       [{seconds, states, cost, bound}]: what the search had reached, and at last what it found; `cost` absent before the
-//                  first solution; empty where nothing was searched now, or the objective counts steps that overlap
+//     search       [{seconds, states, cost, bound}]: what the search had reached, and at last what it found; `cost`
+//                  absent before the first solution; empty where nothing was searched now, or the objective counts
+//                  steps that overlap
 //     timeline, memory   of the first placement: trace_data.h; absent where no plan can be built
 //     bench        the times of `--bench-json`
-//     lost         texts of devices that were lost in a run, absent where none was: another placement ran from then on, and times
-//                  of that are left out
+//     lost         texts of devices that were lost in a run, absent where none was: another placement ran from then on,
+//                  and times of that are left out
 //     difference   of two placements: report/placement_diff.h
 #pragma once
 
@@ -57,7 +59,7 @@ struct ShownPlacement {
 
 struct ReportInput {
   const Compilation& compilation;
-  const Candidates& candidates;  ///< what other backends have is told of these
+  const Candidates& candidates;  ///< choices of other backends are listed for these
   const support::SourceManager& sources;
   nlohmann::ordered_json summary;
   std::vector<ShownPlacement> placements;

@@ -5,7 +5,7 @@
 //     %a = Flatten(%x)   %y = Unsqueeze(%a, %axes)                   =>   %y = Reshape(%x, %shape), or %x itself
 //     %a = Reshape(%x, ..)   %b = Relu(%a)   %y = Reshape(%b, ..)    =>   %y = Relu(%x)      if %y has the shape of %x
 //     %a = Reshape(%x, ..)   %b = Reshape(%z, ..)   %s = Add(%a, %b)   %y = Reshape(%s, ..)
-//                                                                    =>   %y = Add(%x, %z)   if all three have one shape
+//      =>   %y = Add(%x, %z)   if all three have one shape
 #include <algorithm>
 
 #include "compiler/ir/ops/op_def.h"

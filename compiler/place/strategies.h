@@ -86,7 +86,7 @@ std::vector<Strategy> simpler_strategies(Simpler upto, const std::vector<std::st
 bool takes_part(const Strategy& strategy, std::string_view backend);
 
 // `solve_NAME` of each row. Returns nullopt if it finds no solution, with the reason in `why` where it knows it. What a
-// solution claims to be proven may hold among the candidates that the strategy looked at alone: `solve` (solve.h)
+// solution claims to be proven may hold among the candidates that the strategy examined alone: `solve` (solve.h)
 // believes it of the role `Exact` only.
 #define STRATEGY(kind, name, ...)                                                                                      \
   std::optional<Solution> solve_##name(const Problem& problem, const Strategy& strategy, const SearchOptions& options, \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffers of a plan under construction: one per value and format. Constants become resident, once per memory space
-// and layout, whoever reads them.
+// and layout, whichever steps read them.
 #pragma once
 
 #include <map>

@@ -39,7 +39,7 @@ class LinkAdder {
   }
 
  private:
-  /// The number of a host, or the place of a device behind all hosts.
+  /// The number of a host, or the place of a device after all hosts.
   using Memory = size_t;
   /// The smaller first.
   using Pair = std::pair<Memory, Memory>;

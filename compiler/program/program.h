@@ -20,7 +20,7 @@ namespace collage::driver {
 struct Program {
   std::shared_ptr<codegen::Jit> jit;  ///< the code that `built.plan` calls
   plan::BuiltPlan built;
-  /// By host of a cluster: what runs there of `built`, which is then loaded by nobody. Empty: there is one host.
+  /// By host of a cluster: what runs there of `built`, which is then never loaded. Empty: there is one host.
   std::vector<plan::BuiltPlan> parts{};
 
   /// What its first host runs.

@@ -3,8 +3,8 @@
 // that is found comes from here.
 //
 //     find:   fit, then baselines where limits of memory may have cost a good placement
-//     fit:    solve, overlap, weigh the plan; again with less memory, or with constants that its code turned out to keep,
-//             while it is too large
+//     fit:    solve, overlap, weigh the plan; again with less memory, or with constants that its code turned out to
+//             keep, while it is too large
 //     solve:  the strategy on the problem (place/solve.h), within the limits of memory
 #pragma once
 

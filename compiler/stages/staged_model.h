@@ -32,7 +32,7 @@ class StagedModel {
   runner::ModelPorts ports_;
 };
 
-/// A line for each stage: what it was made for, how it runs, what is run on the host behind it.
+/// A line for each stage: what it was made for, how it runs, what is run on the host after it.
 std::string print(const std::vector<StageReport>& reports);
 
 }  // namespace collage::driver

@@ -165,7 +165,7 @@ Status LocalHosts::end(Status status) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return running_ == 0; });
   lock.unlock();
-  // The first failure of all, which the others only heard of.
+  // The first failure of all, which the others only received.
   return transport_->failure();
 }
 

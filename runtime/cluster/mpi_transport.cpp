@@ -326,7 +326,7 @@ class MpiTransport::Loop {
     }
   }
 
-  /// At most one is under way to each rank: where nobody takes them they do not pile up.
+  /// At most one is under way to each rank: messages that are not received do not pile up.
   void send_beat(int peer) {
     void*& request = beats_[static_cast<size_t>(peer)];
     if (request != nullptr) {

@@ -6,11 +6,11 @@
 // Messages of more than `piece_bytes` bytes go in several, since MPI counts bytes in an int.
 //
 // Beside the messages of others it looks after the ranks. Rank 0 and each other rank send each other a sign of life
-// every half second. Who is silent for `silence` was killed, stopped or cut off: whoever notices says so to all, and
-// from then on all transfers fail with that reason. After a failure each rank has a moment to say why it ends; then
-// MPI_Abort ends them all, also those that do not answer; a rank that was stopped on the same machine is first let go
-// on, since some `mpirun` ask politely before they kill. A rank that does not come to its end by itself is ended all
-// the same.
+// every half second. A rank that is silent for `silence` was killed, stopped or cut off: the rank that notices reports
+// it to all, and from then on all transfers fail with that reason. After a failure each rank has a moment to say why it
+// ends; then MPI_Abort ends them all, also those that do not answer; a rank that was stopped on the same machine is
+// first let go on, since some `mpirun` ask politely before they kill. A rank that does not come to its end by itself is
+// ended all the same.
 //
 //     rank 2 is stopped   ..4 s..   rank 0: "rank 2 has not answered for 4 s" => all   ..1.5 s..   MPI_Abort
 #pragma once

@@ -7,7 +7,7 @@
 //
 // Queues run in threads of their own, so that messages travel beside the work of the host and beside each other.
 //
-// Why executions of parts never wait for each other in a circle. Think of the plan of all hosts as one list of steps; a
+// Why executions of parts never wait for each other in a cycle. Think of the plan of all hosts as one list of steps; a
 // part is what remains of it, in that order, and a copy between hosts stands in two parts as two halves. (1) A step, or
 // a half, waits only for steps that stand before it in its own part, for what stands before it on its queue, which is
 // in plan order, too, and for the other half; what is given early, before steps that stand before it, never holds up

@@ -31,7 +31,7 @@ void ask_for_huge_pages([[maybe_unused]] std::byte* first, [[maybe_unused]] size
 #endif
 }
 
-/// What is looked at in one go of elements that are not made: a multiple of every element's size.
+/// Bytes of elements that are made at once where they are not in memory: a multiple of every element's size.
 constexpr size_t kPieceBytes = size_t{64} << 10;
 
 struct alignas(kTensorAlignment) Piece {

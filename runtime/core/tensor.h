@@ -37,7 +37,7 @@ class Tensor {
   Tensor() = default;
   /// Elements are zero.
   Tensor(DType dtype, Shape shape);
-  /// Elements that lie elsewhere, aligned to kTensorAlignment, and that nobody writes: those of a mapped file.
+  /// Elements that lie elsewhere, aligned to kTensorAlignment, and are never written: those of a mapped file.
   Tensor(DType dtype, Shape shape, std::shared_ptr<const std::byte> elements)
       : dtype_(dtype),
         shape_(std::move(shape)),

@@ -86,7 +86,7 @@ class Event {
   /// device, measured time on others. Only after it is reached.
   virtual Duration clock() const = 0;
   /// When it was reached. The simulated time of a device may be wall time; then this is when that time ended, which the
-  /// host learns a little later. Only after it is reached. Zero where nobody knows.
+  /// host learns a little later. Only after it is reached. Zero where it is unknown.
   virtual WallTime reached_at() const { return {}; }
 };
 using EventRef = std::shared_ptr<const Event>;

@@ -11,7 +11,7 @@
 // before the runs ahead in that line have left it: all their commands there are done, or they have ended, in whatever
 // way.
 //
-// Why runs never wait for each other in a circle. Number them as they begin: in every line, those ahead of a run have
+// Why runs never wait for each other in a cycle. Number them as they begin: in every line, those ahead of a run have
 // smaller numbers, so a run waits only for runs with smaller ones. The one with the smallest number that has not ended
 // waits for none, whatever arenas later ones are in. Where a run has parts on several hosts the numbers have to be the
 // same on all of them (cluster/cluster_program.h): then this holds for all its parts.

@@ -27,7 +27,7 @@ class HostTurns {
   /// A turn of a run, from when there is one to the end of this object.
   class Turn {
    public:
-    /// `turns` may be null: nobody else wants the host.
+    /// `turns` may be null: nothing else needs the host.
     Turn(HostTurns* turns, uint64_t run) : turns_(turns) {
       if (turns_ != nullptr) turns_->take(run);
     }

@@ -13,11 +13,11 @@
 //     0 copy in   1 launch: fails   2 copy out: has that failure, too   =>   queues reset; 1, 2 given again
 //
 // An arena that is used in turn with other executions (arenas.h) is entered before the first step that touches it is
-// given, and left with the last one: whoever comes next waits for the events of the last steps there. The arena of the
+// given, and left with the last one: the next run waits for the events of the last steps there. The arena of the
 // host, and each one while steps are observed, is left at the end of the run.
 //
 // In a part of a plan for several hosts, steps of queues are always given as soon as they can be, so that what other
-// hosts send finds its place ready, and a failure is final: hosts that wait for this one are told.
+// hosts send finds its place ready, and a failure is final: hosts that wait for this one get a message.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a file as memory that nobody writes. They stay valid when the file is replaced or removed; whoever shortens
+// Bytes of a file as read-only memory. They stay valid when the file is replaced or removed; a program that shortens
 // it in place ends the process at the next touch of what is missing.
 #pragma once
 

@@ -73,7 +73,7 @@ class PackageFile;
 /// Threads may share it.
 class PackageSet {
  public:
-  /// Fails as read_package. What a specialisation has in its plan and code is not looked at.
+  /// Fails as read_package. What a specialisation has in its plan and code is not examined.
   static Result<PackageSet> open(const std::string& path);
 
   /// False: there is one, and `shapes` is empty.

@@ -7,7 +7,7 @@
 // Beside libraries that use OpenMP the threads are OpenMP's, lent for a while: a second pool would compete with the
 // first one for the processors.
 //
-//     lend:   #pragma omp parallel   owner: loop, loop, loop   others: work()   =>   the library's own loops, same threads
+//     lend:   #pragma omp parallel   owner: loop, loop, loop   others: work()   =>   the library's loops, same threads
 #pragma once
 
 #include <atomic>

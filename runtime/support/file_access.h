@@ -27,7 +27,7 @@ class FileAccess {
   bool allows(const std::string& path, const std::string& folder) const;
   /// Whether a file may be read that is open already, wherever its name leads by now.
   bool allows(const runtime::Descriptor& file, const std::string& folder) const;
-  /// Opens a file that may be read. What was opened is asked for: `path` may lead elsewhere since it was looked at.
+  /// Opens a file that may be read. What was opened is asked for: `path` may lead elsewhere since it was examined.
   /// Fails with `kOutside` where it may not be read.
   runtime::Result<runtime::Descriptor> open(const std::string& path, const std::string& folder) const;
 

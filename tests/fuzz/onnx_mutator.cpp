@@ -2,8 +2,8 @@
 // Mutates ONNX models as what they are, so that most of them still parse: libFuzzer's own mutations of bytes rarely get
 // past the protobuf reader.
 //
-//   a field anywhere in the model  =>  another number, a name or an operator from elsewhere, a copy of a message of the same
-//                                      type, an element more or less, elements in another order, or nothing
+//   a field anywhere in the model  =>  another number, a name or an operator from elsewhere, a copy of a message of the
+//                                      same type, an element more or less, elements in another order, or nothing
 //
 // One mutation in eight is of the bytes. Linked in the preset `fuzz` only.
 #include <google/protobuf/descriptor.h>

@@ -207,7 +207,7 @@ class DirectConv {
   }
 
   /// A wide window: the taps that lie inside the input for all positions of the block are one loop; those before them,
-  /// and those behind, a loop for each position. So the code grows with the block and not with the window.
+  /// and those after, a loop for each position. So the code grows with the block and not with the window.
   void emit_loops_over_taps(const std::vector<std::vector<Expr>>& sums, const BlockRun& run, const Expr& block,
                             const TapRow& taps) {
     const auto nothing = [](const Expr&, const auto&) { return std::vector<Prefetch>{}; };

@@ -56,7 +56,7 @@ struct KernelSketch {
   int64_t grain = 1;
   size_t scratch_bytes = 0;
   std::optional<SharedMemory> in_place = std::nullopt;  ///< as LoweredKernel
-  std::vector<LoweredCheck> checks = {};                ///< behind the kernel
+  std::vector<LoweredCheck> checks = {};                ///< after the kernel
 };
 
 /// Allocates buffers: one per value, so that no two buffers of a kernel overlap.

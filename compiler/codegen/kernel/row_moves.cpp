@@ -34,8 +34,8 @@ constexpr int64_t kLongestMovedRow = 1 << 12;
 /// Nodes below a Concat that are tried as the end of its program.
 constexpr size_t kMostBelow = 16;
 
-/// Elements of a row of shape `from` => those of a row of shape `to`. `change` gets the place along each dimension of `from`
-/// and makes it one of `to`; false: the element comes from elsewhere.
+/// Elements of a row of shape `from` => those of a row of shape `to`. `change` gets the place along each dimension of
+/// `from` and makes it one of `to`; false: the element comes from elsewhere.
 template <typename Change>
 Positions mapped(const Positions& at, const ir::Shape& from, const ir::Shape& to, const Change& change) {
   Positions result, place;
@@ -187,7 +187,7 @@ class RowMoveBuilder {
   }
 
   /// Nodes ascend from operands to readers: in descending order, readers are decided first. Only producers of what
-  /// nodes inside read are looked at.
+  /// nodes inside read are examined.
   void collect() {
     inside_.clear();
     dims_ = {{result_, row_dims_}};

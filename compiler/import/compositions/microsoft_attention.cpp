@@ -56,7 +56,7 @@ void forbid_future(Composition& c, Attend& a, int64_t past) {
   a.allowed = window(c, causal, c.dim(a.q, 2), c.dim(a.v, 2), past, ValueId());
 }
 
-/// Operands of Attention and QAttention behind the projection.
+/// Operands of Attention and QAttention after the projection.
 struct SelfAttention {
   ValueId projected;  ///< [batch, length, queries + keys + values]
   ValueId mask, past, bias;
@@ -203,7 +203,7 @@ void multi_head_attention(Composition& c) {
 namespace {
 
 /// The keys or values of all positions up to now, as result `i`. `past`, of rank 4, may be invalid. `starts`:
-/// i64[batch, 1, 1, 1], how many of `past` count; the new ones follow right behind them.
+/// i64[batch, 1, 1, 1], how many of `past` count; the new ones follow right after them.
 ValueId append(Composition& c, size_t i, ValueId past, ValueId fresh, ValueId starts) {
   if (!c.is_good()) return fresh;
   if (!past.is_valid() || c.dim(past, 2) == 0) {
@@ -226,7 +226,7 @@ ValueId append(Composition& c, size_t i, ValueId past, ValueId fresh, ValueId st
 }  // namespace
 
 // Operands: query, key, value, past key, past value, last position of each sequence, total length, cos, sin, position
-// ids, attention bias. Without key and value the query holds all three behind each other. The total length is a shape
+// ids, attention bias. Without key and value the query holds all three one after another. The total length is a shape
 // here: that of the past and the new keys together.
 void group_query_attention(Composition& c) {
   int64_t heads = c.attr("num_heads", int64_t{0}), kv_heads = c.attr("kv_num_heads", int64_t{0});

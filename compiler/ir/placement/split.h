@@ -7,10 +7,10 @@
 //     rows       part 0: Relu(Conv(x[.., 0:29, ..], w)) with pads [1, 1, 0, 1], part 1: the rows from 27 on
 //
 //     %s = MatMul(%q, %k)  %p = Softmax(%s)  %m = MatMul(%p, %v)  %t = Transpose(%m)  %y = Reshape(%t, [1, 5, 32])
-//                                                                 of 8 heads, 5 queries and 4 numbers each, in two parts
+//                                                                 8 heads, 5 queries, 4 numbers each, in two parts
 //     heads      part 0: q, k and v[:, 0:4] => y[.., 0:16], part 1: q, k and v[:, 4:8] => y[.., 16:32]
 //
-//     %h = MatMul(%x, %w)  %q, %k, %v = Split(%h) {axis = 2}  …   the same, with queries, keys and values from one product
+//     %h = MatMul(%x, %w)  %q, %k, %v = Split(%h) {axis = 2}  …   the same, with one product for q, k and v
 //
 //     heads      part 0: MatMul(x, w[.., 0:16 and 32:48 and 64:80]), of which Split takes thirds, part 1: the rest
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a match holds and its kernel is not told: an operand without an argument of `lower`, a constant that the pattern
-// takes whatever it is, an attribute that only the cost knows.
+// What a match holds and its kernel does not get: an operand without an argument of `lower`, a constant that the
+// pattern takes whatever it is, an attribute that only the cost knows.
 //
 //     match y = Mul(MatMul(a, b), _: const)  lower "matmul"(a, b)     =>   the factor is lost
 #include <map>

@@ -22,7 +22,7 @@ using runtime::Status;
 
 constexpr size_t kMostPutAtOnce = 256;  ///< so that workers begin while others are put
 constexpr int kMostPuts = 4;            ///< of a job that is gone and has no cost
-constexpr double kLockSeconds = 1;      ///< to wait for the machine before others' answers are looked at
+constexpr double kLockSeconds = 1;      ///< to wait for the machine before others' answers are examined
 
 std::chrono::steady_clock::duration of_seconds(double count) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(count));

@@ -31,7 +31,7 @@ struct FleetOptions {
   double worker_patience = 30;  ///< and for workers that did
   double tick_seconds = 5;      ///< between looks without a notification
   double lease_seconds = 15;    ///< of what is measured here
-  double asker_seconds = 60;    ///< after which nothing is measured for this compiler, if it is not heard of
+  double asker_seconds = 60;    ///< after which nothing is measured for this compiler, without a sign of life
   double connect_seconds = 10;
   /// On the server, shared with the database of costs there; null: with none.
   std::shared_ptr<postgres::Verdict> verdict{};
@@ -78,7 +78,7 @@ class Fleet {
   void warn(std::string text);
   /// Says why the workers that are there do not measure what has this need, once.
   runtime::Status explain(int64_t id, const std::string& need, bool measures_here);
-  /// Makes tables that somebody dropped.
+  /// Makes tables that were dropped.
   runtime::Status make_tables();
   /// Warns that the queue cannot be used, unless the database of costs has a warning of its own for that.
   void warn_of_queue(const std::string& why, bool measures_here);

@@ -54,7 +54,7 @@ inline constexpr const char* kQueueTables = R"sql(
 )sql";
 
 /// Since version 4. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to those who failed it
-/// less often. Jobs of version 3 wait for nobody that is known: they are given up, and a program that still puts such
+/// less often. Jobs of version 3 have no known compiler waiting: they are given up, and a program that still puts such
 /// ones is refused.
 inline constexpr const char* kQueueAskers = R"sql(
   ALTER TABLE collage.job ADD COLUMN queue smallint;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of the workers, and whoever claims jobs: queue.h.
+// The functions of queue.h for workers and others that claim jobs.
 #include <algorithm>
 #include <string>
 

@@ -94,7 +94,7 @@ class Connection {
   virtual void set_long_statements(bool may_be_long) = 0;
   /// Connects again to the same address: tries for at most so long, or as long as `connect_timeout` of it says.
   virtual runtime::Status reconnect(double seconds = 10) = 0;
-  /// Whether the last `reconnect` found no server that serves anybody: not where it refused this connection alone.
+  /// Whether the last `reconnect` found no server that serves any client: not where it refused this connection alone.
   virtual bool is_away() const = 0;
 };
 

@@ -66,10 +66,11 @@ struct Refusal {
   std::string state;  ///< SQLSTATE; empty: no server said it
 };
 
-/// Takes apart what libpq says where it is asked for everything:
+/// Splits libpq's verbose message into text and SQLSTATE, and drops the location:
 ///
-///     … failed: FATAL:  57P03: the database system is starting up    =>    … failed: FATAL:  the database system is starting up
+///     … failed: FATAL:  57P03: the database system is starting up
 ///     LOCATION:  ProcessStartupPacket, postmaster.c:2319
+///     =>   … failed: FATAL:  the database system is starting up
 Refusal refusal_of(std::string_view message) {
   Refusal made;
   std::string kept;

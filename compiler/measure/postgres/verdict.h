@@ -19,7 +19,7 @@ class Verdict {
   void give_up(const std::string& why) {
     if (!why_lost_) why_lost_ = why;
   }
-  /// Why the server is lost; null: nobody has given it up.
+  /// Why the server is lost; null: it is not lost.
   const std::optional<std::string>& why_lost() const { return why_lost_; }
 
  private:

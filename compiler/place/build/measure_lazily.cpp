@@ -86,7 +86,7 @@ class LazyMeasurer {
     }
   }
 
-  /// Items of all candidates and conversions, those that are known among them: they tell what others may take.
+  /// Items of all candidates and conversions, including known ones: these bound what others may take.
   void collect() {
     open_ = {};
     sources_.clear();

@@ -5,8 +5,8 @@
 // below.
 //
 //     1. as expected   search; measure what lies on the plan and is not known; again, until all of the plan is
-//     2. at bounds     search. It saves little: that is all that other plans could. Else measure those of its costs that are
-//                      furthest below what is expected of them, and begin anew
+//     2. at bounds     search. It saves little: that is all that other plans could. Else measure those of its costs
+//                      that are furthest below what is expected of them, and begin anew
 //
 //     cost of the plan             =  its measured cost                      (nothing on it is a guess)
 //     any other plan, with bounds  <= its measured cost                      (a bound is not above what it stands for)
@@ -21,7 +21,7 @@
 // a roofline that is fitted to them (roofline.h) raises it, less the error of the fit and some caution, of which more
 // is needed the fewer they are.
 //
-//     known of a kind: 6 us for 1 Mflop, 11 us for 2, …   =>   1 us launch + 5 us per Mflop, and less than that as a bound
+//     known of a kind: 6 us for 1 Mflop, 11 us for 2, …   =>   1 us launch + 5 us per Mflop, and a lower bound
 //
 // A cost that comes out below its bound lowers the others of its kind: below the floor itself if need be. The search
 // then goes on, so that only a bound that stays too high unseen could hide a plan.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers by first uncovered node in search order (search_order.h). Each step covers that node in every possible way;
 // partial solutions with equal keys (search_state.h) are merged. A layer keeps the `width` states of least bound; the
-// least bound among those put aside bounds every solution that was not looked at.
+// least bound among those put aside bounds every solution that was not examined.
 //
 // Where limits are active, a partial solution takes the place of one with an equal key only if it has used as little of
 // each. For memory that counts what is surely held, at the nodes that are watched too, and what the largest candidate
@@ -74,7 +74,7 @@ class BeamSearch {
         budget_(budget),
         rules_(std::move(rules)) {}
 
-  /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
+  /// One round. Returns what every solution costs at least that is better than `best` and was not examined;
   /// `Cost::max()` if all were.
   Cost run(size_t width, Incumbent& best);
   /// For the last round: the least cost of a solution that was not accepted, and what the round would return without

@@ -2,11 +2,12 @@
 // What an instance holds while one node r runs, as far as the candidates chosen so far say. Of each value there are
 // three facts:
 //
-//   arrived   it is in the instance's memory once r begins: its writer, or another node before r that reads it, runs there
-//   stays     it is there while r runs unless a later choice says otherwise: its writer runs there, or is not chosen yet, and so does
-//             each of its readers that are not r or after it
-//   held      it surely is there: a candidate with r holds it then, or it arrived and r or a node after it reads it there, or it
-//             stays and all readers that are not r or after it are chosen
+//   arrived   it is in the instance's memory once r begins: its writer, or another node before r that reads it, runs
+//             there
+//   stays     it is there while r runs unless a later choice says otherwise: its writer runs there, or is not chosen
+//             yet, and so does each of its readers that are not r or after it
+//   held      it surely is there: a candidate with r holds it then, or it arrived and r or a node after it reads it
+//             there, or it stays and all readers that are not r or after it are chosen
 //
 //     a -> r, b; r -> c; b -> c, all of `npu`, a's value v = the only one:
 //     a chosen  {arrived, stays} => r chosen, which reads v  {held}

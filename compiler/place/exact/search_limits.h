@@ -6,8 +6,9 @@
 //   partitions of a backend   each candidate uses 1
 //   bytes of an instance      constants that no second candidate could hold there; what a candidate works with must
 //                             find room beside them
-//   the same at a node        those constants, and what the candidate surely holds while the node runs (live_values.h): a sum,
-//                             so it says little of values with early readers. Partial solutions know more (held_at_node.h)
+//   the same at a node        those constants, and what the candidate surely holds while the node runs (live_values.h):
+//                             a sum, so it says little of values with early readers. Partial solutions know more
+//                             (held_at_node.h)
 //
 // A price p(r) >= 0 for each unit makes a bound that knows the limits (Lagrange): every solution that keeps them costs
 // at least
@@ -18,7 +19,7 @@
 // price; partial solutions remember which owners they use.
 //
 // A limit is inactive until a solution breaks it. Inactive ones cost nothing: partial solutions are merged without
-// regard to them, and a solution that keeps them all is as good as if they had been looked at.
+// regard to them, and a solution that keeps them all is as good as if they had been examined.
 #pragma once
 
 #include <optional>

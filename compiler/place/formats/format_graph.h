@@ -2,7 +2,7 @@
 // What conversions exist between the formats of a value, and what they cost: the edges of the problem's graphs of
 // formats.
 //
-//     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the route (ir/topology/topology.h)
+//     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the route (topology.h)
 //               host <-> host of a cluster                        the same
 //     reorder   between layouts in one space                      launch + bytes read and written / that of the memory
 //     cast      between storages in one space and layout          the same

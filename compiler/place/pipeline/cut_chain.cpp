@@ -15,7 +15,7 @@ using support::advance;
 using support::IdRange;
 using support::Table;
 
-/// Between steps: cut 0 stands before the first, the last one behind the last step.
+/// Between steps: cut 0 stands before the first, the last one after the last step.
 using CutId = StepId;
 
 constexpr int64_t kNoSum = std::numeric_limits<int64_t>::max();
@@ -138,7 +138,7 @@ class ChainCutter {
     return cuts;
   }
 
-  /// As many stages as can be looked at: with fewer of them, cuts are as valid.
+  /// As many stages as can be examined: with fewer of them, cuts are as valid.
   size_t stages_within_reach() {
     constexpr size_t kMostCells = 16'000'000;
     constexpr size_t kMostWork = 2'000'000'000;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where to cut a chain into stages (chain.h), by dynamic programming over its cut points. Both are exact for this
 // sequence of steps, stages in this order and the costs of a chain, but where there are far more stages than the steps
-// need: then only so many are looked at. A plan that is no such pipeline may be better.
+// need: then only so many are examined. A plan that is no such pipeline may be better.
 //
 // Least sum, for requests one at a time. Best(k, j): the first j steps on the first k stages.
 //
-//     Best(k, j) = min( Best(k-1, j),  min over i < j that fit stage k of  Best(k-1, i) + copies into and home of [i, j) )
+//     Best(k, j) = min( Best(k-1, j),
+//                       min over i < j that fit stage k of  Best(k-1, i) + copies into and home of [i, j) )
 //
 // Where all stages have the same memory and the best cuts use no more of them than there are, k is not needed. The
 // first stage is home. If copies home take time, stages are also passed in the order 1, 2, …, 0, so that results are

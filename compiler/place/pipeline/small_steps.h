@@ -6,7 +6,8 @@
 //     2. Their plan is cut into stages (cut_chain.h).
 //     3. Each stage has the best plan of its own nodes, of candidates of any size:
 //
-//     { a b c d } { e f }, 9 and 5  =>  { a } { b } { c } { d } { e } { f }  =>  a b c | d e f  =>  { a b c } { d e f }, 7 and 7
+//     { a b c d } { e f }, 9 and 5  =>  { a } { b } { c } { d } { e } { f }
+//                                   =>  a b c | d e f  =>  { a b c } { d e f }, 7 and 7
 #pragma once
 
 #include <vector>

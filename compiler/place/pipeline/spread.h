@@ -3,8 +3,8 @@
 //
 //     1. The exact search among the candidates of representatives: one instance stands for all of its kind, and has the
 //        memory of all together. Copies between instances of a kind cost nothing there.
-//     2. Its partitions in their order of execution are cut into stages (cut_chain.h), one instance each. The first instance has
-//        the first stage, or the last one where that takes less of copies.
+//     2. Its partitions in their order of execution are cut into stages (cut_chain.h), one instance each. The first
+//        instance has the first stage, or the last one where that takes less of copies.
 //     3. The candidates that stages use come into the problem, with the conversions between their memories.
 //
 //     npu { a b c d e f } and 2 of 64 npus are enough for the weights   =>   npu[0] { a b c }, npu[1] { d e f }
@@ -16,14 +16,14 @@
 // that order, of those that leave a 64th of each memory free, where there are any. It is proven to be within a gap of
 // the best of all plans, and called optimal only where the gap is nothing. Bounds, for n instances:
 //
-//     latency      what the search of 1 proves: any plan, with all instances of a kind as one, is a solution there that costs no
-//                  more, where no two instances are joined by a faster link than their representatives. And the sum of what
-//                  nodes take at least, with the m - c copies that m memories need at least to have part in a graph of c components,
-//                  m as many as hold the constants.
-//     throughput   the sum of what nodes take at least / n, where memories of few instances count by how fast they are beside
-//                  the others; the k + 1 least of the k n + 1 nodes that take most, as some instance has so many of them; and
-//                  what takes longest of the candidates without which some node is not run. It holds for all plans in which a
-//                  candidate runs on one instance, whatever its stages are.
+//     latency      what the search of 1 proves: any plan, with all instances of a kind as one, is a solution there that
+//                  costs no more, where no two instances are joined by a faster link than their representatives. And
+//                  the sum of what nodes take at least, with the m - c copies that m memories need at least to have
+//                  part in a graph of c components, m as many as hold the constants.
+//     throughput   the sum of what nodes take at least / n, where memories of few instances count by how fast they are
+//                  beside the others; the k + 1 least of the k n + 1 nodes that take most, as some instance has so many
+//                  of them; and what takes longest of the candidates without which some node is not run. It holds for
+//                  all plans in which a candidate runs on one instance, whatever its stages are.
 //     makespan     the longest path by what nodes take at least
 #pragma once
 

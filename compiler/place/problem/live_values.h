@@ -35,8 +35,8 @@ Sides sides_by_paths(const NodeGraph& graph, NodeId node);
 /// Nodes that run before `node` in some order and have smaller ids, and all others.
 Sides sides_of_run(size_t node_count, NodeId node, const std::vector<NodeId>& earlier);
 
-/// A value that some instance may hold while a node r runs, whoever makes it: a node after r reads it, or it is an
-/// output, and its writer, or some reader, is before r.
+/// A value that some instance may hold while a node r runs, whichever node makes it: a node after r reads it, or it is
+/// an output, and its writer, or some reader, is before r.
 struct ValueBeside {
   ProblemValueId value;
   std::vector<NodeId> before{};  ///< readers, ascending

@@ -30,7 +30,8 @@
 // holds:
 //   - the distinct constants of all chosen candidates that run there;
 //   - every value that leaves a candidate there, from its writer on: to its last reader there, and until the first
-//     candidate that reads it elsewhere begins, which gets a copy (model outputs that none reads elsewhere: to the end);
+//     candidate that reads it elsewhere begins, which gets a copy (model outputs that none reads elsewhere: to the
+//     end);
 //   - every value that a candidate there keeps inside, from its writer to its last reader; others that do not leave it
 //     have no memory of their own;
 //   - every value that candidates there read and that is made elsewhere, from the beginning of the first of them to its

@@ -50,7 +50,7 @@ struct SearchOptions {
   /// By how many bytes the plan of a solution exceeds the memory of instances; empty: it fits. For what the problem's
   /// own count leaves out, such as gaps between buffers. Null: that count decides.
   std::function<std::map<std::string, int64_t>(const Solution&)> excess = nullptr;
-  KnownSolutions* known = nullptr;  ///< asked before an exact search, told after it; null: none
+  KnownSolutions* known = nullptr;  ///< read before an exact search, extended after it; null: none
 
   bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
   /// With `part` of the time, from now on.

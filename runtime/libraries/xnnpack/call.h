@@ -39,7 +39,7 @@ struct Call {
   bool has_weights = false;  ///< `create` reads constants
 };
 
-/// An operator of the program, and what was fused with it: a bias behind MatMul, a clamp.
+/// An operator of the program, and what was fused with it: a bias after MatMul, a clamp.
 struct Source {
   const LibraryProgram& program;
   const LibraryOp& op;

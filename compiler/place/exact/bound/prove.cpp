@@ -98,7 +98,7 @@ class BoundProver {
     }
   };
 
-  /// What is known of a case while it is looked at.
+  /// What is known of a case while it is examined.
   struct View {
     Waiting now;
     Prices prices;
@@ -351,7 +351,7 @@ class BoundProver {
       least_ = std::min(least_, view.stage->lower());
       return;
     }
-    // One that is not looked at any more shows what this case does.
+    // One that is not examined any more shows what this case does.
     Proof::Case repeated;
     repeated.rounds.emplace_back().is_repeated = true;
     by.first = proof_.cases.add(repeated);

@@ -5,7 +5,7 @@
 //   0. Multipliers and prices of limits are those that a search ended with, where it is known.
 //   1. Multipliers are tuned, candidates go by the cost of the plan, in turn, as long as that gets on.
 //   2. Limits that the cheapest chain exceeds get prices.
-//   3. Where a judge is given, all solutions are looked at by it, as far as that takes few enough of their parts: after
+//   3. Where a judge is given, all solutions are examined by it, as far as that takes few enough of their parts: after
 //      step 0, and again after step 2.
 //   4. The case is split where its cheapest chain is no solution (proof_split.h): both parts exclude that chain.
 //

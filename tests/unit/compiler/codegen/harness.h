@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a graph twice: on the reference kernels, and compiled. Compiled kernels get poisoned results, guard zones behind
+// Runs a graph twice: on the reference kernels, and compiled. Compiled kernels get poisoned results, guard zones after
 // every buffer, and their parallel range in random pieces. Values may lie in any layout.
 #pragma once
 
@@ -138,7 +138,7 @@ class Model {
 inline constexpr size_t kGuard = 64;
 inline constexpr uint32_t kPoison = 0x7fc0dead;
 
-/// A buffer with poison in and behind it.
+/// A buffer with poison in and after it.
 class Memory {
  public:
   explicit Memory(size_t floats) : size_(floats), data_(floats + kGuard + 16) {

@@ -257,7 +257,7 @@ TEST(RowIndependence, Reshape) {
     const auto x = m.input({1, m.n, 4}, 1);
     m.output(m.node("Reshape", {x, m.ints({-1, 4})}));
   });
-  // Into features, or behind another dimension.
+  // Into features, or after another dimension.
   expect_obstacle(
       [](SizedModel& m) {
         m.output(m.node("Reshape", {m.input({3, m.n}, 1), m.ints({-1})}));

@@ -247,7 +247,7 @@ TEST_F(MovedRows, HalvesAreVectors) {
   EXPECT_EQ(jit_->nest_text().find("permute"), std::string::npos) << jit_->nest_text();
 }
 
-// A reshape to [batch, position, heads * size] behind it shares the memory.
+// A reshape to [batch, position, heads * size] after it shares the memory.
 TEST_F(MovedRows, ReshapesAroundAreFree) {
   Model model(12);
   const ValueId flat = model.input({2, 5, 6 * 16});
@@ -327,7 +327,7 @@ TEST(RowMoves, PiecesOfARow) {
   EXPECT_EQ(codegen::advance_of(first, moves->pieces[0]), 1);
 }
 
-// Without a cut, without arithmetic, along a dimension with others behind it in long rows: nothing to gain.
+// Without a cut, without arithmetic, along a dimension with others after it in long rows: nothing to gain.
 TEST(RowMoves, RefusesOthers) {
   const auto is_taken = [](const Model& model, ValueId join) {
     const std::vector<ir::NodeId> all = model.graph.node_ids();

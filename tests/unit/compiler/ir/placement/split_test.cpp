@@ -608,7 +608,7 @@ TEST(SplitNodes, GathersAlongIndicesAndOtherDimensions) {
   ASSERT_EQ(split.parts.size(), 2u);
   EXPECT_EQ(reads_of(m, split.parts[1]), (std::map<std::string, ir::Slice>{{"i", {0, 2, 4}}, {"x", {}}}));
 
-  // The heads of the product lie behind the indices.
+  // The heads of the product lie after the indices.
   Model later(2);
   const ValueId s = later.add("MatMul", {later.input("q", {2, 4, 3, 2}), later.input("k", {2, 4, 2, 5})}, "s");
   later.graph.mark_output(later.add("Gather", {s, later.list("one", {1, 0, 1})}, "y", {{"axis", int64_t{0}}}));
