@@ -66,13 +66,13 @@ std::string to_string(const Strategy& strategy);
 std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<std::string>& backends,
                                        const std::string& where, support::Diagnostics& diags);
 
-/// Whether the strategy searches for the best plan and proves a bound.
+/// Whether the strategy searches for the best placement and proves a bound.
 bool is_exact(const Strategy& strategy);
 
 /// Whether the strategy searches, and so keeps the limits on memory itself; others decide without looking at memory.
 bool searches(const Strategy& strategy);
 
-/// Whether the strategy compares whole plans by measuring them. `solve` gives the plan from which it starts.
+/// Whether the strategy compares whole plans by measuring them. `solve` gives the placement from which it starts.
 bool is_measured(const Strategy& strategy);
 
 /// The strategies that a comparison lists: those that predict, the exact one first. One that takes a backend is listed

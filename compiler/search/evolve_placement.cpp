@@ -50,7 +50,7 @@ class PlacementEvolution {
     report->genes = genes_.choices().size();
   }
 
-  /// Nothing where no other plan ran.
+  /// Nothing where no other placement ran.
   std::optional<FoundPlacement> search(int evaluations) {
     std::vector<Genome> first{Genome(genes_.choices().size(), 0)};
     placements_.emplace(first[0], seed_);

@@ -156,7 +156,7 @@ class LazyMeasurer {
     return answers;
   }
 
-  /// Without a plan nothing says what is needed. True if there was nothing left.
+  /// Without a placement nothing says what is needed. True if there was nothing left.
   bool measure_all() {
     std::vector<OpenCostId> items;
     for (OpenCostId item : open_.items.ids()) {

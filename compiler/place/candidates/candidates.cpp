@@ -41,7 +41,7 @@ bool lacks_estimate(const ir::Backend& backend, const BackendCandidates& found, 
   });
 }
 
-/// Whether a device could be too small for some plan: memory is counted by candidates, not by regions.
+/// Whether a device could be too small for some placement: memory is counted by candidates, not by regions.
 bool may_lack_memory(const ir::Graph& graph, const ir::Backend& backend) {
   double bytes = 0;
   for (ir::ValueId value : graph.value_ids()) {

@@ -160,9 +160,10 @@ class Asking {
   }
 
  private:
-  /// Asks until all of the best plan is known. Nothing: there is no plan, or something failed.
+  /// Asks until all of the best placement is known. Nothing: there is no placement, or something failed.
   std::optional<Solution> settle(Unknown unknown) {
-    // Any good plan shows what is worth knowing. Only the last search, and those after it shows more, need be exact.
+    // Any good placement shows what is worth knowing. Only the last search, and those after it shows more, need be
+    // exact.
     for (bool is_probe = true;;) {
       put_costs(open_, options_, unknown, &problem_);
       std::optional<Solution> solution = solve_(problem_, is_probe);

@@ -32,7 +32,8 @@ struct Way {
   friend auto operator<=>(const Way&, const Way&) = default;
 };
 
-/// As plans are written where so many formats are wanted: a way to the nearest one that is missing, again and again.
+/// As placements are written where so many formats are wanted: a way to the nearest one that is missing, again and
+/// again.
 Cost nearest_growth(const std::vector<ConversionEdge>& edges, FormatId written, FormatSet missing) {
   std::map<FormatId, std::vector<const ConversionEdge*>> from;
   for (const ConversionEdge& edge : edges) from[edge.from].push_back(&edge);

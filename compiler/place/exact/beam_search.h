@@ -59,7 +59,7 @@ struct LimitRules {
   /// Bytes that a search for good solutions may use of each instance; empty: what there is. With less, what the round
   /// returns is no bound.
   Table<SearchLimits::InstanceId, int64_t> room;
-  /// Partial solutions that chose differently are kept apart: exact where what a plan needs depends on all of it.
+  /// Partial solutions that chose differently are kept apart: exact where what a placement needs depends on all of it.
   bool keeps_apart = false;
   /// Whether a whole solution, candidates and their regions, fits into the memory of devices.
   std::function<bool(const std::vector<CandidateId>&, const std::vector<RegionId>&)> accepts = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where to cut a chain into stages (chain.h), by dynamic programming over its cut points. Both are exact for this
 // sequence of steps, stages in this order and the costs of a chain, but where there are far more stages than the steps
-// need: then only so many are examined. A plan that is no such pipeline may be better.
+// need: then only so many are examined. A placement that is no such pipeline may be better.
 //
 // Least sum, for requests one at a time. Best(k, j): the first j steps on the first k stages.
 //

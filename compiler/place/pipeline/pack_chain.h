@@ -8,7 +8,7 @@
 //
 // Two stages are open. A step goes to the first in which there is time for it; where there is none, the first is closed
 // and another one is opened. A stage is returned to once, as each time is more copies and more requests on their way.
-// The least limit is looked for in small steps up from what no plan is below. Not exact.
+// The least limit is looked for in small steps up from what no placement is below. Not exact.
 #pragma once
 
 #include <optional>

@@ -260,7 +260,7 @@ class Spreader {
     return staged;
   }
 
-  /// As small_steps.h says. Nothing where that is no plan of stages.
+  /// As small_steps.h says. Nothing where that is no placement of stages.
   std::optional<Staged> in_small_steps(const Problem& contracted, int64_t least_most) const {
     constexpr int64_t kStepsOfAStage = 8;  // so many at least, where they are not longer by themselves
     SearchOptions options = search_options();

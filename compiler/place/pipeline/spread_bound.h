@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plan takes at least, over all instances of a problem that lists candidates for one of each kind: formulas
-// that need no search (spread.h says them).
+// What every placement takes at least, over all instances of a problem that lists candidates for one of each kind:
+// formulas that need no search (spread.h says them).
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ class BoundOfAll {
   Cost makespan() const;
 
  private:
-  /// So many memories have part in every plan.
+  /// So many memories have part in every placement.
   int64_t least_memories() const;
   int64_t least_copy() const;
   int64_t components() const;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The placement problem as plain data (section 6 of the design): what the searches, the oracles and the evaluator
-// share.
+// The placement problem as plain data, which the searches, the brute-force oracles of the tests and the evaluator share.
 //
 // Choose candidates that cover every node exactly once, with an acyclic quotient graph, so that
 //
@@ -8,7 +7,7 @@
 //
 // is least. w(v) is the format in which the writer makes v (model inputs: `host` plain), F(v) the formats that readers
 // in *other* partitions want (model outputs want `host` plain), St the cheapest arborescence from w to F in the graph
-// whose nodes are formats and whose edges are `conversions[v]`. Constants are resident and no values here.
+// whose nodes are formats and whose edges are `conversions[v]`. Constants are resident in memory and do not count as values here.
 //
 // Large engines take any connected region at the sum of its parts plus one launch. Their regions are not listed: their
 // candidates are single matches ("units"), each with its launch, and a solution may join units of one owner into
@@ -36,12 +35,12 @@
 //     have no memory of their own;
 //   - every value that candidates there read and that is made elsewhere, from the beginning of the first of them to its
 //     last reader there;
-//   - of candidates on several instances their `shares` of it: constants always, values at the candidate's own step.
+//   - for candidates on several instances, their `shares` of it: constants always, values at the candidate's own step.
 //
 //     m = MatMul(x, w); y = Relu(m), one candidate:   w, and x + m while MatMul runs, m + y while Relu does
 //     the same as one kernel, which keeps no m:       w, and x while MatMul runs, y while Relu does
 //
-// No plan of the candidates takes less (of hosts of a cluster see ../README.md). One may take more, for gaps in arenas,
+// No plan of the candidates takes less (for hosts of a cluster see ../README.md). One may take more, for gaps in arenas,
 // values in two formats, and what only the code of a candidate shows: SearchOptions::excess.
 //
 // Nodes are 0 … node_count-1 in topological order; of a problem made from a graph they are the graph's. Nothing here
@@ -116,7 +115,7 @@ struct Candidate {
   std::vector<ConstantId> constants;          ///< ascending: resident where it runs
   bool may_join = false;                      ///< a unit of its owner's regions; costs `joins` or more
   std::vector<Share> shares;                  ///< one for each of the owner's members; empty: it runs on one instance
-  std::optional<ir::PartitionSplit> split{};  ///< of one with shares: what a plan says of it
+  std::optional<ir::PartitionSplit> split{};  ///< of one with shares: what a placement says of it
   std::vector<ProblemValueId> kept{};  ///< ascending: values that it writes, that do not leave it, and that take memory
 };
 
@@ -126,7 +125,7 @@ struct Owner {
   std::string backend;
   std::string instance;
   std::optional<int> max_partitions;             ///< of the backend, over all its owners that state a limit
-  std::vector<OwnerId> conflicts;                ///< owners of backends that may not be in one plan with this one
+  std::vector<OwnerId> conflicts;                ///< owners of backends that may not be in one placement with this one
   std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: no limit
   /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
   /// candidate, joined or not.
@@ -172,7 +171,7 @@ struct Solution {
   double seconds = 0;            ///< that an exact search took, whenever that was
   bool is_limited = false;       ///< the search met a limit on partitions, memory or conflicts
   bool is_known = false;         ///< by an earlier compilation
-  /// Why the strategy's own choice is no plan, and how much of it this is; empty: all of it. Of `tvm`.
+  /// Why the strategy's own choice is no placement, and how much of it this is; empty: all of it. Of `tvm`.
   std::string given_up{};
   /// That the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or no search made
   /// it.

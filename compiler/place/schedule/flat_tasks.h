@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of one plan in flat arrays that the next plan uses again, for searches that schedule many thousands of
-// plans. Times are those of the event model (runtime/core/schedule.h).
+// The tasks of one placement in flat arrays that the next placement uses again, for searches that schedule many
+// thousands of placements. Times are those of the event model (runtime/core/schedule.h).
 #pragma once
 
 #include <vector>

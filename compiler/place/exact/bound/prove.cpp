@@ -226,7 +226,7 @@ class BoundProver {
     set_round(round_of(before->search, before->chain), view.stage->search, view.stage->chain);
   }
 
-  /// Takes away candidates through which every chain costs as much as the plan. False: there are none.
+  /// Takes away candidates through which every chain costs as much as the placement. False: there are none.
   bool exclude(View& view) {
     const Table<MoveId, Cost> lower = view.stage->chain.lower_with_moves();
     std::vector<CandidateId> left;
