@@ -33,7 +33,7 @@ struct Command {
   std::vector<passes::PassSnapshot> history{};       ///< with `--check`: the model as given, and what passes made of it
   std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
   Findings findings{};                               ///< for the page of `--report`
-  /// Of `--buckets`: the last one is this bucket's, and all become one file. Null: each is written for itself.
+  /// Packages of `--buckets`: the last one is this bucket's; all become one file. Null: each becomes a file.
   std::vector<runtime::Package>* packages = nullptr;
   /// A stage of a model that runs in stages (stage_commands.h): `inputs` are given, and no package is written.
   bool is_stage = false;

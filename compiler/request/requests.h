@@ -46,7 +46,7 @@ struct CostRequest {
   bool repeats_disturbed = true;          ///< costs that were measured on a busy machine are measured again
   bool times_rivals = true;               ///< plans that are predicted to take hardly more are timed beside the best
   std::string measure_on{};               ///< machine of workers whose costs count: `arch=aarch64`; empty: this one
-  /// What follows where the server of the database is lost: `forget` measures and keeps in memory, `estimate` measures no
+  /// What follows where the database server is lost: `forget` measures and keeps in memory, `estimate` measures no
   /// more, any other text names the database that is used from then on.
   std::string when_lost{kForgetLost};
 };
@@ -155,7 +155,7 @@ struct Request {
     if (simulate.is_asked) return false;
     return run.is_asked || checks || !bisect.empty() || verifies || bench.runs > 0 || profile > 0 || trace.is_asked();
   }
-  /// Shapes follow from the inputs that are given, and a model in stages runs so that its stages are known. Inputs beside
+  /// Shapes follow from the given inputs, and a model in stages runs so that its stages are known. Inputs beside
   /// `--calibrate` are for measuring errors.
   bool gives_inputs() const { return executes() || (!run.inputs.empty() && !quantize.is_asked()); }
 };

@@ -28,7 +28,7 @@ struct SearchInput {
   const ir::Graph& graph;
   const place::BuiltProblem& built;
   const ir::RuleSet& rules;
-  const ir::Placement& written;  ///< partitions of the model or a placement: never joined with others, they keep their names
+  const ir::Placement& written;  ///< partitions of the model or a placement: never joined with others, names kept
   std::vector<place::MemoryLimit> limits{};
   place::SearchOptions options{};
   const place::Objective* objective = place::default_objective();

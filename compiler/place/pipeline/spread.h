@@ -18,8 +18,9 @@
 //
 //     latency      what the search of 1 proves: any placement, with all instances of a kind as one, is a solution there
 //                  that costs no more, where no two instances are joined by a faster link than their
-//                  representatives. And the sum of what nodes take at least, with the m - c copies that m memories need at least to have
-//                  part in a graph of c components, m as many as hold the constants.
+//                  representatives. And the sum of what nodes take at least, with the m - c copies
+//                  that m memories need at least to have part in a graph of c components, m as many as hold the
+//                  constants.
 //     throughput   the sum of what nodes take at least / n, where memories of few instances count by how fast they are
 //                  beside the others; the k + 1 least of the k n + 1 nodes that take most, as some instance has so many
 //                  of them; and what takes longest of the candidates without which some node is not run. It holds for

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The placement problem as plain data, which the searches, the brute-force oracles of the tests and the evaluator share.
+// The placement problem as plain data, which the searches, the brute-force oracles of tests and the evaluator share.
 //
 // Choose candidates that cover every node exactly once, with an acyclic quotient graph, so that
 //
@@ -7,7 +7,8 @@
 //
 // is least. w(v) is the format in which the writer makes v (model inputs: `host` plain), F(v) the formats that readers
 // in *other* partitions want (model outputs want `host` plain), St the cheapest arborescence from w to F in the graph
-// whose nodes are formats and whose edges are `conversions[v]`. Constants are resident in memory and do not count as values here.
+// whose nodes are formats and whose edges are `conversions[v]`. Constants are resident in memory and do not
+// count as values here.
 //
 // Large engines take any connected region at the sum of its parts plus one launch. Their regions are not listed: their
 // candidates are single matches ("units"), each with its launch, and a solution may join units of one owner into
@@ -40,8 +41,8 @@
 //     m = MatMul(x, w); y = Relu(m), one candidate:   w, and x + m while MatMul runs, m + y while Relu does
 //     the same as one kernel, which keeps no m:       w, and x while MatMul runs, y while Relu does
 //
-// No plan of the candidates takes less (for hosts of a cluster see ../README.md). One may take more, for gaps in arenas,
-// values in two formats, and what only the code of a candidate shows: SearchOptions::excess.
+// No plan of the candidates takes less (for hosts of a cluster see ../README.md). One may take more, for gaps in
+// arenas, values in two formats, and what only the code of a candidate shows: SearchOptions::excess.
 //
 // Nodes are 0 … node_count-1 in topological order; of a problem made from a graph they are the graph's. Nothing here
 // knows operators, rules or files, so tests can build random problems directly.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mpirun -n N collagec calibrate CLUSTER.rules [-o FILE]`: measures the links between the hosts of a cluster, a rank on
+// `mpirun -n N collagec calibrate CLUSTER.rules [-o FILE]`: measures the links between hosts of a cluster, a rank on
 // each, and writes the rule file with what it measured.
 #pragma once
 
