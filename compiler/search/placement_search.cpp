@@ -208,7 +208,7 @@ std::vector<std::pair<std::string, Cost>> costs_without_search(const SearchInput
   const SearchInput quick = with_part_of_time(input, kPartOfSimpler);
   for (const Strategy& simpler : simpler_strategies(input, Simpler::Shown)) {
     const bool is_host = !simpler.backends.empty();
-    // What greed takes depends on costs that were not measured then.
+    // The cost of the greedy strategy depends on costs that were not measured then.
     if (!is_host && input.built.lazy.not_needed > 0) continue;
     std::string why;
     const std::optional<FoundPlacement> found = PlacementSearch(quick, simpler).find(&why);

@@ -36,7 +36,7 @@ struct SearchInput {
   const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
   const WorkListener* listener = nullptr;       ///< null: none
   support::FileCache* cache = nullptr;          ///< of compiled code, where placements are timed; null: none
-  const plan::PlanTargets* targets = nullptr;   ///< whose memory plans are held against; null: they are not
+  const plan::PlanTargets* targets = nullptr;   ///< whose memory plans must fit into; null: not checked
   SearchLog* log = nullptr;                     ///< of searches with a listener; null: none is kept
   /// Plans over hosts with limits of memory are compiled, so that what their code keeps is held against the limits.
   bool compiles = false;

@@ -31,7 +31,7 @@ using GeneId = Id<struct GeneTag>;
 using ChoiceId = Id<struct ChoiceTag>;
 using Genome = std::vector<ChoiceId>;  ///< by gene
 
-/// What genomes stand for. Keeps the problem by reference.
+/// Turns genomes into solutions. Keeps the problem by reference.
 class PlanGenes {
  public:
   PlanGenes(const Problem& problem, Solution plan);

@@ -175,7 +175,7 @@ class DeviceCode {
 
   bool is_constant(ValueId value) const { return value.is_valid() && graph_.value(value).is_constant(); }
 
-  /// What an argument hands to the kernel; nothing for attributes.
+  /// The values that an argument passes to the kernel; none for attributes.
   std::vector<ValueId> operands(const match::Match& match, const ir::LoweringArg& arg) const {
     if (arg.capture < 0) return {};
     const auto at = static_cast<size_t>(arg.capture);
@@ -292,7 +292,7 @@ void add_memory(const Graph& graph, const ActiveBackends& backends, BuiltProblem
   for (CandidateId c : problem.candidates.ids()) {
     Candidate& candidate = problem.candidates[c];
     candidate.kept.clear();
-    // What is split has constants of its own: its shares.
+    // A split candidate has constants of its own: its shares.
     if (!is_counted(*built, candidate) || candidate.split) continue;
     std::optional<DeviceCode> code;
     if (const ir::Backend* backend = operator_backend(*built, backends, c)) code.emplace(graph, *built, *backend, c);

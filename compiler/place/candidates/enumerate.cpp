@@ -190,7 +190,7 @@ class Grower {
     }
   }
 
-  /// What each of the groups left may have, if `used` of the limit for all are gone: no group starves those after it.
+  /// The share of each remaining group after `used` of the common limit: no group starves those after it.
   size_t share_of_group(size_t used) const {
     return used < limits_.unions ? (limits_.unions - used) / std::max<size_t>(groups_left_, 1) : 0;
   }
@@ -233,7 +233,7 @@ class Grower {
     return key;
   }
 
-  /// Those that units ask for; ascending.
+  /// Generators that the units name; ascending.
   std::vector<int> generators_of(const std::vector<UnitId>& units) const {
     std::vector<int> generators;
     for (UnitId unit : units) {

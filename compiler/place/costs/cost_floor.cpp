@@ -94,7 +94,7 @@ double times_repeated(const Graph& graph, const ir::Node& conv, const std::vecto
   return std::max(1.0, elements(node.outputs[0]) / std::max(1.0, elements(node.inputs[0])));
 }
 
-/// What a kernel may do with fewer or faster multiplications than the definition has.
+/// How a kernel may save time over the multiplications that the operator's definition has.
 struct Savings {
   bool filters = false;  ///< minimal filtering
   double rate = 1;       ///< to that of floats

@@ -195,7 +195,7 @@ class Asking {
     return {};
   }
 
-  /// Those whose bounds lie furthest below what they are expected to take: half of all that lies between.
+  /// The items with the largest gaps between bound and expected cost, which together make half of the sum of all gaps.
   std::vector<OpenCostId> most_hopeful(std::vector<OpenCostId> items) const {
     const Table<OpenCostId, Duration> bound = costs_of(open_, options_, Unknown::AtBound);
     const Table<OpenCostId, Duration> expected = costs_of(open_, options_, Unknown::AsExpected);

@@ -52,7 +52,7 @@ struct OpenCost {
 
 using OpenCostId = Id<OpenCost>;
 
-/// Which costs of a problem are which measurements. None: the cost stands as it is.
+/// Maps the costs of a problem to measurements. A cost without one stays as it is.
 struct OpenCosts {
   Table<OpenCostId, OpenCost> items;
   Table<CandidateId, OpenCostId> of_candidate;

@@ -21,7 +21,7 @@
 
 namespace collage::place {
 
-/// What all rounds of one search may spend together.
+/// The time and states that all rounds of one search may use together.
 class SearchBudget {
  public:
   explicit SearchBudget(const SearchOptions& options) : options_(options), start_(std::chrono::steady_clock::now()) {}
@@ -52,7 +52,7 @@ struct Incumbent {
   bool exists() const { return cost < Cost::max(); }
 };
 
-/// What layers do about limits.
+/// How layers handle limits.
 struct LimitRules {
   const SearchLimits* limits = nullptr;  ///< null: none is active
   PriceLevels levels{};

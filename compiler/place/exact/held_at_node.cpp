@@ -112,7 +112,7 @@ void HeldAtNode::list_effects(const Problem& problem, const MemoryLimits& memory
     if (is_here && !has_node) effect.arrives |= written;
     if (!is_here || has_node) effect.leaves |= written;
     if (has_node) {
-      // What it makes is there as it says, which may be never.
+      // The values that the candidate makes are in memory when its own entry says, which may be never.
       effect.arrives &= ~written;
       effect.needs &= ~written;
       for (ProblemValueId v : memory.held_at(c, node)) {

@@ -25,7 +25,7 @@ class InstanceSymmetry {
   using GroupId = Id<struct GroupTag>;
   /// An instance of a group.
   using MemberId = Id<struct MemberTag>;
-  /// Which format of an instance, whichever it is.
+  /// A format relative to its instance: equal for the same format of equal instances.
   using KindId = Id<struct KindTag>;
 
   /// Gives names in order of appearance.

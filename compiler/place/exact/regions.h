@@ -48,7 +48,7 @@ struct OpenRegion {
 };
 using OpenRegions = Table<OpenRegionId, OpenRegion>;
 
-/// What has been covered.
+/// The nodes that a partial solution covers.
 struct Covered {
   Position position = 0;               ///< all before it is covered
   const std::vector<Position>& later;  ///< beyond it, ascending
@@ -73,7 +73,7 @@ class RegionRules {
   bool choose(const OpenRegions& regions, const IndexedCandidate& move, std::span<const OpenRegionId> joined,
               const Covered& covered, OpenRegions& after) const;
 
-  /// What joins with open regions can save at most that the least costs of later units do not count.
+  /// The most that joining open regions can save beyond what the least costs of later units count.
   Cost may_save(const OpenRegions& regions, const Covered& covered) const;
 
   static void add_to_key(const OpenRegions& regions, std::vector<int64_t>& key);

@@ -116,7 +116,7 @@ class OptimalSearch {
     return candidates;
   }
 
-  /// What no solution costs less than by the multipliers and prices alone.
+  /// The lower bound on the cost of every solution from multipliers and prices alone.
   Cost lower() const {
     const Cost chain = stage_->chain.lower();
     return chain >= Cost::max() ? chain : chain - problem_.cost_of(limits_.credit({}));

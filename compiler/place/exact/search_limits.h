@@ -81,20 +81,20 @@ class SearchLimits {
   const std::vector<std::pair<NodeId, int64_t>>& sure_bytes_at(CandidateId candidate) const {
     return sure_[candidate].at;
   }
-  /// What is held while a node runs.
+  /// Bytes that count towards a limit while a node runs.
   struct LiveUse {
     LimitId limit;
     NodeId at;  ///< of the candidate's
     int64_t bytes = 0;
   };
   const std::vector<LiveUse>& live_uses(CandidateId candidate) const { return live_[candidate]; }
-  /// What a unit of own uses costs: at its limit and at those that count it too.
+  /// Prices of one unit of a candidate's own uses: at its limit and at limits that count it as well.
   LimitPrices prices_of_own_uses() const;
   /// What the prices, all times `factor`, give back in all, rounded up, where candidates work with `worst` bytes (by
   /// instance; empty: none).
   int64_t credit(const Table<InstanceId, int64_t>& worst, double factor = 1) const;
 
-  /// What `worst` takes from the credit.
+  /// The part of the credit that `worst` uses up.
   int64_t price_of_work(const Table<InstanceId, int64_t>& worst) const;
 
   /// The memory of which instance a candidate takes; none: no limited one.

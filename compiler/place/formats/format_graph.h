@@ -45,7 +45,7 @@ class FormatGraph {
   /// The number of the host that a memory is of, or at which the device stands.
   int host_of(const std::string& space) const;
 
-  /// What occurs for one value. All storages can hold its dtype.
+  /// Spaces, layouts and storages that occur for one value. All storages can hold its dtype.
   struct Forms {
     std::set<std::string> spaces{"host"};
     std::set<std::string> layouts{"plain"};

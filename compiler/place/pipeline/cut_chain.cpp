@@ -206,7 +206,7 @@ class ChainCutter {
       if (here.stages >= chain_.stages.size()) continue;
       grow_from(begin, [&](CutId end) {
         const int64_t needed = std::max({segment_.work(), segment_.copies(), segment_.copies_home()});
-        // What comes in and the work only grow.
+        // Incoming copies and work only grow with the stage.
         if (needed > limit) return false;
         const size_t stage = next_stage(here.stages, segment_.memory());
         if (stage == chain_.stages.size()) return false;

@@ -20,7 +20,7 @@ namespace collage::place {
 /// Every node has some. `limit` is in the unit of the problem.
 std::vector<CandidateId> small_candidates(const Problem& problem, int64_t limit);
 
-/// Those without nodes of two stages.
+/// Returns the candidates whose nodes are all in one stage.
 std::vector<CandidateId> candidates_in_stages(const Problem& problem, const Table<NodeId, StageId>& stage_of);
 
 }  // namespace collage::place

@@ -194,7 +194,8 @@ class Spreader {
     return sum;
   }
 
-  /// What is not of the main family takes neither its time nor its memory for constants.
+  /// The chain of the chosen candidates. Steps outside the main family use neither its time nor its memory for
+  /// constants.
   Chain chain_of(const std::vector<CandidateId>& chosen, const Table<StepId, ChosenId>& order,
                  const std::string& main) const {
     const Family& leading = families_.at(main);
@@ -227,7 +228,7 @@ class Spreader {
     return chain;
   }
 
-  /// What is clearly better than cuts, for more copies.
+  /// Returns packed stages where these are clearly better than cuts, though they need more copies.
   std::optional<Cuts> pack(const Chain& chain, const Cuts& cuts) const {
     constexpr int64_t kRequests = 8;  // on their way to and fro between two stages
     constexpr int64_t kClearly = 64;

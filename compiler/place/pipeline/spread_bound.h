@@ -24,7 +24,7 @@ class BoundOfAll {
   Cost makespan() const;
 
  private:
-  /// So many memories have part in every placement.
+  /// The least number of memories that every placement uses.
   int64_t least_memories() const;
   int64_t least_copy() const;
   int64_t components() const;

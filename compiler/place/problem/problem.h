@@ -128,8 +128,8 @@ struct Owner {
   std::optional<int> max_partitions;             ///< of the backend, over all its owners that state a limit
   std::vector<OwnerId> conflicts;                ///< owners of backends that may not be in one placement with this one
   std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: no limit
-  /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
-  /// candidate, joined or not.
+  /// The cost that joining two regions of the owner saves. Such an owner has no limit of partitions. Memory is counted
+  /// candidate by candidate, joined or not.
   std::optional<Cost> joins = std::nullopt;
   std::vector<OwnerId> members{};  ///< of a group: the owners of its instances
 };
@@ -172,10 +172,10 @@ struct Solution {
   double seconds = 0;            ///< that an exact search took, whenever that was
   bool is_limited = false;       ///< the search met a limit on partitions, memory or conflicts
   bool is_known = false;         ///< by an earlier compilation
-  /// Why the strategy's own choice is no placement, and how much of it this is; empty: all of it. Of `tvm`.
+  /// Set by `tvm`: why its own choice is no placement, and how much of it was kept; empty: all of it.
   std::string given_up{};
-  /// That the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or no search made
-  /// it.
+  /// The multipliers that the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or
+  /// no search made it.
   std::shared_ptr<const struct FoundMultipliers> multipliers = nullptr;
 };
 

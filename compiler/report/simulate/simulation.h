@@ -70,7 +70,7 @@ struct Simulation {
   std::vector<LinkKindUse> kinds;   ///< most bytes first
   CriticalPath path;
 
-  /// What shares of busy time are of: the time of a run, or of one input of a stream.
+  /// The time that shares of busy time refer to: that of a run, or of one input of a stream.
   Duration base() const { return stream ? stream->period : time; }
 };
 

@@ -79,7 +79,7 @@ class BoundProver {
     for (; !waiting_.empty(); waiting_.pop()) least_ = std::min(least_, waiting_.top().bound);
     proof_.order = order_.items();
     proof_.bound = least_;
-    // It has shown that, but as an answer to a higher claim.
+    // A sweep may have shown the bound already, as an answer to a higher claim.
     if (swept_.exists() && swept_.bound > least_ && judge_(swept_) >= swept_.bound) return std::move(swept_);
     return std::move(proof_);
   }

@@ -22,7 +22,7 @@
 
 namespace collage::place {
 
-/// What a proof shows, given the problem, to who trusts nothing; nothing: it is refused.
+/// Returns the bound that a proof shows to an independent checker of the problem; nothing: it is refused.
 using ProofJudge = std::function<std::optional<Cost>(const Proof&)>;
 
 struct ProofOptions {
