@@ -40,7 +40,7 @@ class Judge {
         limits_(problem_),
         cases_(problem_, limits_),
         scale_(file.proof.scale),
-        // What costs more than one less costs no less.
+        // Costs are whole before scaling: more than `bound - 1` is at least `bound`.
         claimed_(file.proof.bound >= place::Cost::max() ? kUnreachable
                                                         : (Wide{file.proof.bound.count()} - 1) * scale_ + 1),
         written_at_(problem_.node_count),
@@ -65,14 +65,14 @@ class Judge {
         return Status::error(fmt::format("case {}: {}", now.at.index, status.message()));
       }
     }
-    // What was excluded by the claim costs as much as that.
+    // Solutions excluded by the claim cost at least the claim.
     if (has_excluded_) proven_ = std::min(proven_, claimed_);
     if (proven_ >= kUnreachable) return Status::error("no choice of candidates is a solution");
     return proven_ > 0 ? (proven_ + scale_ - 1) / scale_ : proven_ / scale_;
   }
 
  private:
-  /// What the case shows, or the two into which it is split.
+  /// The bound that the case shows, or the two cases into which it is split.
   Status judge_case(Waiting& now, std::vector<Waiting>& waiting) {
     const place::Proof::Case& given = file_.proof.cases[now.at];
     if (const std::optional<Wide> shown = shown_by_candidates(now.state)) {
@@ -155,7 +155,7 @@ class Judge {
     return Status::ok();
   }
 
-  /// What follows from the candidates alone, where that is anything.
+  /// The bound that follows from the candidates alone, if there is one.
   std::optional<Wide> shown_by_candidates(CaseState& state) {
     switch (cases_.reduce(state)) {
       case CaseCandidates::Outcome::Open: return std::nullopt;

@@ -26,7 +26,7 @@ struct OpenValue {
   WritingId writing;  ///< of the run that wrote it; none: that is not before the place
 };
 
-/// What a partial solution has used of limits.
+/// The use of limits by a partial solution.
 struct Usage {
   Table<Limits::CounterId, int64_t> partitions;
   Table<Limits::InstanceId, Wide> held;     ///< sure bytes of constants
@@ -292,7 +292,7 @@ class Sweeper {
                        [&](const place::ValueFormat& write) { return settle(write.value); });
   }
 
-  /// What every solution that completes this one costs at least.
+  /// A lower bound on the cost of every completion.
   Wide lower(const Partial& partial) const {
     Table<Limits::InstanceId, Wide> rooms(input_.limits.instances());
     for (Limits::InstanceId i : rooms.ids()) rooms[i] = Wide{input_.limits.memory(i)} - partial.used.working[i];

@@ -127,7 +127,7 @@ class JitImpl : public Jit {
   }
 
  private:
-  /// What was packed is seldom read again.
+  /// Constants that were packed are seldom read again.
   static void release_constants(const ir::Graph& graph, const Group& group) {
     for (ir::NodeId node : group.nodes) {
       for (ir::ValueId value : graph.node(node).inputs) {

@@ -44,7 +44,7 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
-  /// Who is informed of long work, and may stop it; before `find_candidates`.
+  /// Sets the listener that is informed of long work and may stop it; before `find_candidates`.
   void set_listener(WorkListener listener) { listener_ = std::move(listener); }
 
   /// The passes that `run_passes` runs.

@@ -62,7 +62,7 @@ Try try_once(const Address& address) {
     made.is_taken = errno == EADDRINUSE;
     return made;
   }
-  // Those who wait are connected, and never accepted.
+  // Programs that wait connect to the socket and are never accepted.
   if (::listen(socket.get(), SOMAXCONN) == 0) made.socket = std::move(socket);
   return made;
 }

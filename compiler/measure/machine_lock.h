@@ -46,7 +46,7 @@ struct LockHolder {
 class WaitReport {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Who holds it, and for how many seconds this program has waited.
+  /// Called with the holder of the lock and the seconds that this program has waited.
   using Report = std::function<void(const LockHolder&, double seconds)>;
 
   /// `report` may be empty.

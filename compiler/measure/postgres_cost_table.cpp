@@ -29,7 +29,7 @@ constexpr const char* kGiven =
     "json_to_recordset($1) AS given(number bigint, environment bigint, candidate text, cost_ps bigint, "
     "spread_ps bigint, runs bigint, failure text, timeout_ps bigint, date bigint, disturbance text)";
 
-/// So many rows at a time, so that the server is not silent for long.
+/// Rows that are removed at a time, so that each statement is short.
 constexpr size_t kRowsOfRemoval = 10'000;
 
 constexpr const char* kRemove =

@@ -18,7 +18,7 @@ namespace {
 Result<int64_t> usable_schema(postgres::Connection& server) {
   const Status status = bring_up_to_date(server);
   const Result<int64_t> schema = checked_schema(server);
-  // What this user may not bring up to date can be read.
+  // Tables that this user may not bring up to date can be read.
   return status || (schema && *schema >= kVersionWithDates) ? schema : Result<int64_t>(status);
 }
 
@@ -68,7 +68,7 @@ std::string PostgresCosts::take_lost() {
 }
 
 Status PostgresCosts::on_server(const std::function<Status()>& body) {
-  // What is written twice is known the second time.
+  // A repeated statement is harmless: it finds the row that it wrote the first time.
   return retry_.ask(body);
 }
 

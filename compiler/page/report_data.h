@@ -32,7 +32,7 @@
 
 namespace collage::driver {
 
-/// What a command learns on its way.
+/// Results that a command collects for the page.
 struct Findings {
   SearchLog search{};
   std::optional<runner::Trace> trace{};  ///< of a run

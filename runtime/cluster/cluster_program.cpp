@@ -10,7 +10,7 @@ namespace collage::runtime {
 namespace {
 
 // A ticket is a message of rank 0 on the channel for tickets: what the others do next on the channel that goes with it.
-// That of a run is its number, which counts from 1 over all channels.
+// The ticket of a run is its number, which counts from 1 over all channels.
 constexpr uint64_t kEndTicket = 0;
 
 int ticket_channel(int channel) {

@@ -79,7 +79,7 @@ class ClusterProgram {
     std::vector<Tensor> inputs;
     std::promise<Answer> answer{};
   };
-  /// What one channel has.
+  /// State of one channel.
   struct Lane {
     int channel = 0;
     std::unique_ptr<Executor> executor{};

@@ -306,7 +306,7 @@ class MpiTransport::Loop {
 
   void look_after_ranks() {
     const LoopClock::time_point now = LoopClock::now();
-    // Who was stopped itself has not listened.
+    // A process that was stopped has not received signs of life meanwhile.
     if (seconds_between(last_round_, now) > options_.silence.count() / 4) heard_.assign(heard_.size(), now);
     last_round_ = now;
     if (failure().is_ok()) {

@@ -91,7 +91,7 @@ std::vector<std::vector<int>> tasks_of_stages(const std::vector<int>& stages) {
   return of_stage;
 }
 
-/// Those that no other waits for.
+/// The tasks that no other task waits for.
 std::vector<int> last_tasks(const std::vector<Task>& tasks) {
   std::vector<bool> is_last(tasks.size(), true);
   for (const Task& task : tasks) {

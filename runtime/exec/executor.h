@@ -37,7 +37,7 @@ class Executor {
   /// Device::log of all devices, one after another.
   std::vector<std::string> device_log() const;
 
-  // What was done about faults.
+  // Counts of retries and recoveries.
   size_t retries() const { return execution_->retries(); }
   const std::string& last_retried() const { return execution_->last_retried(); }
   std::vector<DeviceLoss> losses() const { return execution_->recovery().losses(); }

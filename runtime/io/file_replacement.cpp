@@ -96,7 +96,7 @@ FileReplacement::~FileReplacement() {
 }
 
 Status FileReplacement::open_beside() {
-  // It can only get a name through /proc.
+  // A file without a name can only get one through /proc.
   if (::access("/proc/self/fd", X_OK) == 0)
     file_ = Descriptor(::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode));
   if (file_.is_open()) return Status::ok();

@@ -42,7 +42,7 @@ struct PixelTap {
   double weight;
 };
 
-/// Those along one dimension.
+/// The taps along one dimension.
 struct PixelTaps {
   std::array<PixelTap, 4> taps;
   size_t count = 0;

@@ -87,7 +87,7 @@ class PackageSet {
   Status check_one_host() const;
   const ShapeTable& shapes() const { return shapes_; }
   const std::string& about() const { return about_; }
-  /// That it was compiled for.
+  /// The number of threads that the package was compiled for.
   int threads() const { return threads_; }
   /// Equal for packages that are equal; found without reading what is in them.
   const std::string& digest() const;

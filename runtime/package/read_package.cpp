@@ -148,7 +148,7 @@ class PackageReader {
     return Tensor(dtype, shape, {file_.memory_of(constants()), first});
   }
 
-  /// They begin the section.
+  /// Places the host's constants, which are at the beginning of the section.
   Status place_host_constants() {
     Plan& plan = package_.plan;
     const std::span<const char> section = file_.section(constants());

@@ -38,7 +38,7 @@ int weight_term(int weight, int term);
 /// How many terms the weights need.
 int count_terms(const std::vector<int>& weights);
 
-/// What becomes of the sums of each of `channels` channels.
+/// How the sums of each of `channels` channels become results.
 struct SumsSpec {
   ir::ValueId y;
   std::vector<int32_t> start;

@@ -33,7 +33,7 @@ std::unique_ptr<llvm::MCSubtargetInfo> subtarget_of(const std::string& cpu) {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (target == nullptr) return nullptr;
-  // It would print a warning about a name that it does not know.
+  // With the name of an unknown processor, LLVM would print a warning.
   std::unique_ptr<llvm::MCSubtargetInfo> any(target->createMCSubtargetInfo(triple, "", ""));
   if (!any || !any->isCPUStringValid(cpu)) return nullptr;
   return std::unique_ptr<llvm::MCSubtargetInfo>(target->createMCSubtargetInfo(triple, cpu, ""));

@@ -112,7 +112,7 @@ class TopK {
     }
   }
 
-  /// What stays wherever it stands: it lies before the list.
+  /// A sentinel before the list, which every comparison leaves in place.
   Expr guard() {
     const double infinity = std::numeric_limits<double>::infinity();
     if (!finds_largest_) return nest_.constant(-infinity, 1);

@@ -73,7 +73,7 @@ class KernelCheck {
   void value(const ir::Pattern& pattern) {
     if (pattern.is_absent || known_.captures.count(pattern.capture) != 0) return;
     const bool is_named = pattern.capture >= 0;
-    // What is named and used nowhere is reported as such.
+    // Captures that are named and never used are reported as unused.
     if (is_named && priced_.captures.count(pattern.capture) == 0) return;
     const std::string what = is_named           ? "`" + rule_.captures[static_cast<size_t>(pattern.capture)].name + "`"
                              : pattern.is_const ? "this constant"

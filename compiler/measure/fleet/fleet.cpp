@@ -192,7 +192,7 @@ Status Fleet::Round::answer_without_workers(const std::vector<int64_t>& needs, s
   return Status::ok();
 }
 
-/// What disturbs nothing does not wait for the machine.
+/// Measurements that disturb nothing do not wait for the machine.
 Result<bool> Fleet::Round::measure_here(const std::vector<int64_t>& jobs) {
   const Result<int64_t> worker = fleet_.own_worker();
   if (!worker) return worker.status();
@@ -388,7 +388,7 @@ std::vector<std::optional<FleetAnswer>> Fleet::measure(const std::vector<Wanted>
     }
     status = round.begin();
   }
-  // What has an answer, but waits still for others.
+  // The asker no longer waits for jobs of this round.
   if (is_there()) {
     const Status withdrawn = queue_.withdraw(asker_);
     // A server that is away now is not waited for by the database as well.

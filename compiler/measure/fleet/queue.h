@@ -54,7 +54,7 @@ struct Wanted {
   bool repeats = false;  ///< so is one that was disturbed
 };
 
-/// Who waits for jobs.
+/// A program that waits for jobs.
 struct Asker {
   std::string name, host;     ///< also of the worker that it announces to measure itself
   bool measures = false;      ///< it can measure what it asks for, where no worker does
@@ -123,7 +123,7 @@ class Queue {
   runtime::Result<std::vector<int64_t>> put(const std::vector<Wanted>& wanted, Asker* asker);
   /// The asker is there. False: it is not known any more, and has to put again what it waits for.
   runtime::Result<bool> renew(const Asker& asker);
-  /// It waits for nothing any more.
+  /// The asker waits for nothing any more.
   runtime::Status withdraw(const Asker& asker);
   /// What became of a job, for an asker.
   runtime::Result<JobState> look(int64_t job, const Wanted& wanted, const Asker& asker);

@@ -150,7 +150,7 @@ Result<Parts> parts_of(const std::string& address) {
   parts["client_encoding"] = "UTF8";
   Parts made;
   made.silence_ms = number_in(parts["tcp_user_timeout"]);
-  // What the address says comes later, and counts.
+  // Options of the address come later and override these.
   parts["options"] = "-csearch_path=collage,public " + limits_of_server(made.silence_ms) + parts["options"];
   if (const auto timeout = parts.find("connect_timeout"); timeout != parts.end()) {
     made.seconds = static_cast<double>(number_in(timeout->second));

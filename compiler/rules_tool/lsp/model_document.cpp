@@ -287,7 +287,7 @@ void ModelDocument::infer(const syntax::ModelAst& ast, const std::string& folder
   }
   support::Diagnostics with_second(*sources_);
   const std::map<uint32_t, ir::TensorType> second = types_with(sizes.second, with_second);
-  // What some sizes make right is no mistake.
+  // A problem that some sizes solve is no error.
   std::vector<support::Diagnostics> others;
   if (found.has_errors() && with_second.has_errors()) {
     for (const Sizes& assumed : equal_sizes(ast, sizes.first)) types_with(assumed, others.emplace_back(*sources_));
