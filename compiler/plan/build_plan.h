@@ -69,7 +69,7 @@ struct DeviceMemory {
 };
 
 /// The plan that `build_plan` would make, without generated code and the scratch memory of that: for predictions of
-/// times and memory. Of hosts of a cluster it has the memory that constants and, operator by operator, values take.
+/// times and memory. For hosts of a cluster it has the memory that constants and, operator by operator, values take.
 /// Returns nullopt where it would fail.
 std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Placement& placement,
                                           const PlanTargets& targets);

@@ -150,8 +150,8 @@ COLLAGE_API collage_executable* collage_build(const collage_placement* placement
 
 /* Where the time of runs goes: JSON with what each kernel, conversion and copy takes, the least of some runs. Also of
  * an executable that was read from a package. `inputs`: as collage_session_run has them; NULL: random ones. Over the
- * hosts of a cluster each row has the host that it runs on, and what hosts wait for is in none. Of an executable of
- * several shapes it is about the first. Diagnostics are left with `compiler`. NULL after an error. */
+ * hosts of a cluster each row has the host that it runs on, and what hosts wait for is in none. For an executable
+ * of several shapes it describes the first. Diagnostics are left with `compiler`. NULL after an error. */
 COLLAGE_API char* collage_profile_json(collage_compiler* compiler, const collage_executable* executable,
                                        const void* const* inputs);
 /* The same of the specialisation for the shapes of the inputs, which are padded as collage_shaped_session_run has

@@ -46,7 +46,7 @@ class CompiledModel {
   CompiledModel(std::vector<HostPart> parts, int threads, std::string placed);
 
   /// The loaded plan, and what takes over where a device is lost; one for all sessions of so many threads. It is kept
-  /// as long as one of them. Of several hosts each session has all parts loaded for itself.
+  /// as long as one of them. With several hosts each session has all parts loaded for itself.
   Result<std::shared_ptr<Recovery>> recovery(int threads) const;
   /// Writes a package.
   Status save(const std::string& path) const;

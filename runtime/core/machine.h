@@ -40,7 +40,7 @@ class Machine {
   explicit Machine(RouteFinder find_route) : find_route_(std::move(find_route)) { index("host"); }
 
   void add_device(const std::string& space, bool has_copy_queue);
-  /// Both ways. Of two links between the same spaces the first counts.
+  /// Both ways. The first of two links between the same spaces counts.
   void add_link(const std::string& a, const std::string& b, bool is_duplex) { add_route(a, b, {{a, b, is_duplex}}); }
   /// The same over several links, in the order from `a` to `b`.
   void add_route(const std::string& a, const std::string& b, std::vector<LinkHop> hops);

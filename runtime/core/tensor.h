@@ -56,8 +56,8 @@ class Tensor {
   bool is_empty_handle() const { return storage_ == nullptr && late_ == nullptr; }
   /// False where the elements are not in memory, and `data` would make them.
   bool is_made() const;
-  /// Writes the elements from the index `first` on, as many as `to` has the bytes of. Of elements that are not made it
-  /// makes these alone.
+  /// Writes the elements from the index `first` on, as many as `to` has the bytes of. Where elements are not in
+  /// memory, it makes only these.
   void read(int64_t first, std::span<std::byte> to) const;
 
   template <typename T>

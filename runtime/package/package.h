@@ -64,7 +64,7 @@ inline constexpr size_t kMostHosts = 1024;
 Status write_cluster_package(const std::string& path, const std::vector<Package>& parts);
 
 /// Fails with the reason, which does not name the file, for anything but a whole package of one shape and one host that
-/// this machine can run. Of a package that was read, the plan is valid, and its kernels are in its code.
+/// this machine can run. In a package that was read, the plan is valid, and its kernels are in its code.
 Result<Package> read_package(const std::string& path);
 
 class PackageFile;
@@ -94,7 +94,7 @@ class PackageSet {
   /// The placed model of a specialisation, or of all hosts.
   std::string placed(size_t index) const;
   /// Reads a specialisation, or the part of a host by its number, anew with each call. Fails as read_package, also
-  /// where it has other ports than the table says. Of the sections of other hosts nothing is touched.
+  /// where it has other ports than the table says. Sections of other hosts are not touched.
   Result<Package> load(size_t index) const;
 
  private:

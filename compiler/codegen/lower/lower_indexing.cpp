@@ -9,8 +9,8 @@
 //                    order
 //
 // No two tasks write the same element, and each of them keeps the order of updates. An index out of range is moved into
-// it and noted: a check after the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Of several such
-// indices any one may be noted: which task writes last is not determined. Right constants need no check.
+// it and noted: a check after the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Any one of
+// several such indices may be noted: which task writes last is not determined. Right constants need no check.
 #include <algorithm>
 
 #include "compiler/codegen/kernel/epilogue.h"

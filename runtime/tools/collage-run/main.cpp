@@ -36,7 +36,7 @@ int wrong_usage(std::string_view message) {
   return kWrongUsage;
 }
 
-/// A package, and what it is to do. Of several specialisations it loads the one that the inputs ask for.
+/// A package, and what it is to do. From several specialisations it loads the one that the inputs ask for.
 class PackageRun {
  public:
   PackageRun(std::string file, const tools::RunOptions& options, tools::Ranks& ranks, support::SourceManager& sources,
