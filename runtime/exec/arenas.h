@@ -87,8 +87,8 @@ class ArenaTurns {
   ArenaTurns(const ArenaTurns&) = delete;
   ArenaTurns& operator=(const ArenaTurns&) = delete;
 
-  /// Adds the arena of each space in which the execution has one, before the first run. An arena that is not shared in
-  /// turn costs runs nothing.
+  /// Adds the arena of each space in which the execution has one, before the first run. An arena that executions do not
+  /// share adds no cost to runs.
   void add(int space, Arena& arena);
   /// True if the arena of the space may be used by others, too: runs have to enter it.
   bool has(int space) const { return static_cast<size_t>(space) < places_.size() && at(space).arena != nullptr; }

@@ -38,7 +38,7 @@
 namespace collage::place {
 
 struct Proof {
-  /// The stretches of consecutive positions in `order` of a candidate that has several.
+  /// How the cost of a candidate is shared among its stretches of consecutive positions in `order`, if it has several.
   struct Share {
     CandidateId candidate = 0;
     std::vector<Cost> runs;  ///< scaled, in order; they add up to the candidate's cost with the prices of limits
