@@ -216,7 +216,7 @@ std::string rules_text(size_t count, uint64_t seed) {
   return text + "}\n";
 }
 
-/// Of the processor, so that other programs do not count.
+/// CPU time of this process, so that other programs do not count.
 double milliseconds(size_t rounds, const auto& work) {
   double best = 1e300;
   for (size_t i = 0; i < rounds; ++i) {

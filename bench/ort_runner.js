@@ -2,7 +2,7 @@
 // Runs an ONNX model in ONNX Runtime: node ort_runner.js REQUEST.json, where the request is
 //   { ort: folder with node_modules/onnxruntime-node, model, threads, runs,
 //     inputs: [{ file, dims }] raw f32 in the order of the model's inputs, outputs: folder }
-// Times `runs` runs behind a warm-up (0: runs once, untimed), writes output i as raw f32 to `outputs`/i.bin, and prints
+// Times `runs` runs after a warm-up (0: runs once, untimed), writes output i as raw f32 to `outputs`/i.bin, and prints
 // { version, runs_s, outputs: [{ name, dims }] }.
 const fs = require('fs');
 const path = require('path');

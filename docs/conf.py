@@ -24,7 +24,7 @@ if importlib.util.find_spec("sphinx_copybutton"):
     extensions.append("sphinx_copybutton")
     copybutton_prompt_text = "$ "
 myst_heading_anchors = 4
-# Of MyST only directives and admonitions are used: `%` and `+++` at the beginning of a line are text.
+# Only directives and admonitions of MyST are used: `%` and `+++` at the beginning of a line are text.
 myst_disable_syntax = ["myst_line_comment", "myst_block_break", "myst_target"]
 highlight_language = "text"
 root_doc = "index"

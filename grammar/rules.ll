@@ -2,8 +2,8 @@
    Tokens of the rule language. Reentrant: all state is in ScanState. Which words are keywords is said in
    rules_keywords.def; `any`, `depth`, `measured` and others are names whose meaning sema knows.
 
-   A number takes its unit along (`8 us`, `4 GB/s`), so that units are not names: `4 GB/s` is one token even where a capture
-   is called `s`. */
+   A number takes its unit along (`8 us`, `4 GB/s`), so that units are not names: `4 GB/s` is one token even where a
+   capture is called `s`. */
 %option reentrant noyywrap nodefault noinput nounput never-interactive batch 8bit warn
 %option prefix="collage_rules_"
 %option extra-type="collage::grammar::rules::ScanState*"

@@ -282,7 +282,7 @@ void parser::report_syntax_error(const context& where) const {
   bool shows_text = found == kind_of::S_IDENT || found == kind_of::S_NUMBER;
   std::string message = "unexpected " + (shows_text ? fmt::format("`{}`", word) : std::string(symbol_name(found)));
   message += listed(names);
-  // Of all that could follow, the end of the file lacks what closes the block.
+  // At the end of the file the message names what closes the open block, of all tokens that could follow.
   if (found == kind_of::S_YYEOF && names.closes_block) message = "unexpected end of file, expected `}`";
   if (found == kind_of::S_YYEOF && state.is_expression) message = "the expression in the message breaks off";
   if (names.tokens == std::vector<std::string>{"`rules`"}) message = "a rule file starts with `rules 1`";

@@ -81,7 +81,7 @@ Description describe_conv(const Graph& graph, const Node& node) {
   return description;
 }
 
-/// The share of a convolution's taps that lie inside its input: nobody multiplies padding.
+/// The share of a convolution's taps that lie inside its input: padding is not multiplied.
 double share_inside(const Graph& graph, const Node& node) {
   const ir::Shape &x = shape_of(graph, node.inputs[0]), &w = shape_of(graph, node.inputs[1]);
   runtime::Window window;

@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// Of the matches that the node is part of; of the whole partition where its matches have not been looked for.
+/// Names of the rules whose matches contain the node; of all matches of the partition where none is known by its nodes.
 std::vector<std::string> rules_of(const ir::Partition& partition, ir::NodeId node) {
   std::vector<std::string> names;
   for (const ir::ChosenMatch& match : partition.matches) {

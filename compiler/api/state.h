@@ -37,7 +37,8 @@ struct CompilerState {
 /// False after an error: no setting of that name, a value that is none.
 bool change_setting(CompilerState& state, const std::string& name, const std::string& value);
 
-/// False, with an error, where the runtime library is not the one that this library was built with: they share more than
+/// False, with an error, where the runtime library is not the one that this library was built with: they share more
+/// than
 /// the ABI.
 bool check_runtime(support::Diagnostics& diags);
 

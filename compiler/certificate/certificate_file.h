@@ -3,7 +3,8 @@
 // (problem/proof.h). `collagec --certificate FILE` writes it, `collage-check-certificate FILE` judges it.
 //
 // JSON. Nodes, values, formats, owners, constants, candidates and cases go by their index. A COST is whole picoseconds,
-// null where there is none. Values of equal conversions share a table. `kept`: values inside a candidate that take memory.
+// null where there is none. Values of equal conversions share a table. `kept`: values inside a candidate that take
+// memory.
 //
 //     {"collage_certificate": 4, "model": "digits",
 //      "about": {"model": HASH, "files": [["npu.rules", HASH], …], "options": {"--forbid": ["*=npu"], …},
@@ -25,8 +26,8 @@
 //                                       "prices": [[VALUE, READER, FORMAT, COST], …]},
 //                                      "again", {"again": true, "limits": […]}, …],
 //                           "sweep": STATES,
-//                           "cover": [NODE, [CANDIDATE, …]], or "conflict": [OWNER, OWNER], or "working": [OWNER, BYTES],
-//                           "then": [CASE, CASE]}, …]}}
+//                           "cover": [NODE, [CANDIDATE, …]], or "conflict": [OWNER, OWNER], or
+//                           "working": [OWNER, BYTES], "then": [CASE, CASE]}, …]}}
 //
 // `claim` is what the search says of the plan. It may be more than the proof shows: that nothing was left to search, no
 // one can see from outside. `proof` is null where there is none, and `about`, what the problem was made from, where
@@ -68,7 +69,7 @@ struct CertificateFile {
   About about{};
 };
 
-/// Of names and problem, costs included.
+/// Returns the hash of names and problem, costs included.
 std::string problem_hash(const CertificateFile& file);
 
 /// Expects a problem whose costs are times.

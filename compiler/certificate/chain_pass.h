@@ -46,7 +46,7 @@ using EntryId = support::Id<struct RoundEntryTag>;
 using Formats = uint64_t;
 using FormatBit = support::Id<struct FormatBitTag>;
 
-/// What all rounds share.
+/// State that all rounds share.
 struct Order {
   Table<NodeId, Position> position;
   Table<CandidateId, std::vector<Stretch>> runs;
@@ -80,7 +80,7 @@ class ChainPass {
   support::IdRange<RunId> runs_of(EntryId entry) const { return runs_of_[entry]; }
   Stretch positions(RunId run) const { return {runs_[run].begin, runs_[run].end}; }
   Wide share(RunId run) const { return runs_[run].share; }
-  /// What the run writes.
+  /// Values that the run writes.
   const std::vector<std::pair<ProblemValueId, WritingId>>& writes(RunId run) const { return runs_[run].writes; }
   /// The cheapest chain after `last`, the first of all where that is none, with phi of what crosses there.
   Wide rest(RunId last) const;

@@ -25,7 +25,7 @@ using place::ProblemValue;
 using place::ValueFormat;
 using runtime::Status;
 
-/// A case that waits to be looked at.
+/// A case that waits to be examined.
 struct Waiting {
   place::Proof::CaseId at;
   CaseState state;
@@ -40,7 +40,7 @@ class Judge {
         limits_(problem_),
         cases_(problem_, limits_),
         scale_(file.proof.scale),
-        // What costs more than one less costs no less.
+        // Costs are whole before scaling: more than `bound - 1` is at least `bound`.
         claimed_(file.proof.bound >= place::Cost::max() ? kUnreachable
                                                         : (Wide{file.proof.bound.count()} - 1) * scale_ + 1),
         written_at_(problem_.node_count),
@@ -65,14 +65,14 @@ class Judge {
         return Status::error(fmt::format("case {}: {}", now.at.index, status.message()));
       }
     }
-    // What was excluded by the claim costs as much as that.
+    // Solutions excluded by the claim cost at least the claim.
     if (has_excluded_) proven_ = std::min(proven_, claimed_);
     if (proven_ >= kUnreachable) return Status::error("no choice of candidates is a solution");
     return proven_ > 0 ? (proven_ + scale_ - 1) / scale_ : proven_ / scale_;
   }
 
  private:
-  /// What the case shows, or the two into which it is split.
+  /// The bound that the case shows, or the two cases into which it is split.
   Status judge_case(Waiting& now, std::vector<Waiting>& waiting) {
     const place::Proof::Case& given = file_.proof.cases[now.at];
     if (const std::optional<Wide> shown = shown_by_candidates(now.state)) {
@@ -155,7 +155,7 @@ class Judge {
     return Status::ok();
   }
 
-  /// What follows from the candidates alone, where that is anything.
+  /// The bound that follows from the candidates alone, if there is one.
   std::optional<Wide> shown_by_candidates(CaseState& state) {
     switch (cases_.reduce(state)) {
       case CaseCandidates::Outcome::Open: return std::nullopt;
@@ -358,7 +358,7 @@ class Judge {
            candidate(a).constants == candidate(b).constants && candidate(a).may_join == candidate(b).may_join &&
            (candidate(a).kept == candidate(b).kept || !problem_.owners[candidate(a).owner].memory);
   }
-  /// Of equal costs the one that the proof names.
+  /// Among equal costs, the candidate that the proof names is better.
   bool is_better(CandidateId a, CandidateId b) const {
     if (candidate(a).cost != candidate(b).cost) return candidate(a).cost < candidate(b).cost;
     return named_.contains(a) && !named_.contains(b);
@@ -406,7 +406,7 @@ class Judge {
   Order order_;
   std::unordered_set<CandidateId> named_;  // by shares or splits
   Table<Position, std::vector<ProblemValueId>> written_at_;
-  Table<Position, CandidateId> marked_;  // the candidate looked at last that has it
+  Table<Position, CandidateId> marked_;  // the candidate examined last that has it
   Table<Position, CandidateId> after_;   // the last candidate after which it was found
 };
 

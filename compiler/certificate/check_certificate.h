@@ -14,7 +14,7 @@
 
 namespace collage::certificate {
 
-/// What was found to hold.
+/// The claims that were found to hold.
 struct Judgement {
   Wide cost = 0;
   std::optional<Wide> bound;  ///< by the proof; nothing: there is none
@@ -28,7 +28,7 @@ struct Judgement {
 /// Or the first thing that is wrong.
 runtime::Result<Judgement> check_certificate(const CertificateFile& file);
 
-/// What was found, as lines for people.
+/// The result as lines of text.
 std::string report(const CertificateFile& file, const Judgement& judgement);
 
 // The parts of it, each with what is wrong. Each expects that those before it found nothing.

@@ -168,7 +168,7 @@ runtime::Result<Wide> saved_by_regions(const CertificateFile& file) {
 }
 
 /// All that hand something over are joined. Where these are no regions, they are without one of the hand-overs,
-/// whichever that is: the choice that saves most is looked at first, so the first one that holds is the best.
+/// whichever that is: the choice that saves most is examined first, so the first one that holds is the best.
 Wide most_saved_by_regions(const CertificateFile& file, const std::vector<CandidateId>& chosen) {
   constexpr size_t kMostChoices = 2'000, kMostJoins = 20'000'000;
   std::vector<CandidateId> units, others;

@@ -142,7 +142,7 @@ class ProblemComparer {
     return "";
   }
 
-  /// What a candidate is, but for its cost.
+  /// All properties of a candidate but its cost.
   using Key = std::tuple<place::OwnerId, std::vector<place::NodeId>, std::vector<place::ValueFormat>,
                          std::vector<place::ValueFormat>, std::vector<place::ConstantId>, std::vector<ProblemValueId>,
                          bool, std::string>;

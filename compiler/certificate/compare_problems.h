@@ -10,7 +10,7 @@
 namespace collage::certificate {
 
 struct Comparison {
-  /// Of `made`: the certificate's cost is taken on trust, it was measured.
+  /// Whether the cost of a candidate of `made` was measured, so that the certificate's cost is accepted unchecked.
   std::function<bool(place::CandidateId)> is_trusted;
   bool trusts_conversions = false;  ///< their costs were measured
   /// The plan may have candidates beside those of the problem: partitions of a placement file.

@@ -13,7 +13,7 @@ class LimitPrices {
                                          const place::Proof::Round& round,
                                          const Table<Limits::InstanceId, Wide>& rooms);
 
-  /// What a candidate costs, scaled, with what it adds to limits.
+  /// The scaled cost of a candidate with the prices of what it adds to limits.
   Wide priced_cost(CandidateId candidate, int64_t scale) const;
   /// What all limits together pay back at most.
   Wide credit() const { return credit(rooms_); }

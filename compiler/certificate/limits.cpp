@@ -42,8 +42,8 @@ Limits::Limits(const place::Problem& problem)
   find_sure_bytes();
 }
 
-/// Node by node: what a candidate reads is held from its first node on, to the last one that reads it; what leaves it, from
-/// its writer on; what it keeps inside, from its writer to the last reader.
+/// Node by node: what a candidate reads is held from its first node on, to the last one that reads it; what leaves it,
+/// from its writer on; what it keeps inside, from its writer to the last reader.
 void Limits::find_working_bytes() {
   for (CandidateId c : problem_.candidates.ids()) {
     const Candidate& candidate = problem_.candidates[c];
@@ -82,7 +82,7 @@ void Limits::find_working_bytes() {
 }
 
 void Limits::find_sure_bytes() {
-  // Of an instance and a constant: the nodes that all its candidates with the constant have in common.
+  // By instance and constant: the nodes that all its candidates with the constant have in common.
   std::map<std::pair<InstanceId, ConstantId>, std::optional<std::vector<NodeId>>> common;
   const auto for_each = [&](auto visit) {
     for (CandidateId c : problem_.candidates.ids()) {

@@ -30,7 +30,7 @@ class Limits {
   size_t counters() const { return most_partitions_.size(); }
   size_t instances() const { return memory_.size(); }
 
-  /// Of the owners' limits the largest: only those that are used have to be kept.
+  /// The largest of the owners' limits: only limits of owners in use have to be kept.
   int64_t most_partitions(CounterId counter) const { return most_partitions_[counter]; }
   int64_t memory(InstanceId instance) const { return memory_[instance]; }
   /// In either direction.
@@ -38,8 +38,8 @@ class Limits {
 
   /// The most that a candidate holds while one of its nodes runs, beside constants, of what it reads and makes.
   Wide working_bytes(CandidateId candidate) const { return working_[candidate]; }
-  /// Of its constants those that no second candidate could hold there: all that have one meet in a node. Not more than
-  /// `kMostSureBytes`, so that products with prices fit.
+  /// Bytes of the candidate's constants that no second candidate can hold there, since all candidates with such a
+  /// constant share a node. At most `kMostSureBytes`, so that products with prices fit.
   Wide sure_bytes(CandidateId candidate) const { return sure_[candidate]; }
 
  private:

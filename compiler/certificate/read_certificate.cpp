@@ -31,11 +31,11 @@ struct Range {
 
   static Range index(size_t count) { return {0, static_cast<int64_t>(count) - 1}; }
 };
-/// Of all values together. Tables are shared in the file, so a small one could ask for any number.
+/// Conversions of all values together. The file shares tables, so a small file could demand any number.
 constexpr size_t kMaxConversions = size_t{1} << 25;
 /// Products with scaled costs fit as well.
 constexpr int64_t kMaxScale = int64_t{1} << 20;
-/// Of one sweep: a file must not take all the memory there is.
+/// States of one sweep: a file must not take all memory.
 constexpr int64_t kMaxStates = 1'000'000;
 constexpr Range kAmount = {0, kMaxAmount};
 constexpr Range kMultiplier = {-kMaxAmount, kMaxAmount};

@@ -26,7 +26,7 @@ struct OpenValue {
   WritingId writing;  ///< of the run that wrote it; none: that is not before the place
 };
 
-/// What a partial solution has used of limits.
+/// The use of limits by a partial solution.
 struct Usage {
   Table<Limits::CounterId, int64_t> partitions;
   Table<Limits::InstanceId, Wide> held;     ///< sure bytes of constants
@@ -292,7 +292,7 @@ class Sweeper {
                        [&](const place::ValueFormat& write) { return settle(write.value); });
   }
 
-  /// What every solution that completes this one costs at least.
+  /// A lower bound on the cost of every completion.
   Wide lower(const Partial& partial) const {
     Table<Limits::InstanceId, Wide> rooms(input_.limits.instances());
     for (Limits::InstanceId i : rooms.ids()) rooms[i] = Wide{input_.limits.memory(i)} - partial.used.working[i];
@@ -335,7 +335,7 @@ class Sweeper {
     }
   }
 
-  /// Of those that are alike, the ones of which none makes another useless.
+  /// Among partial solutions with equal keys, keeps those that no other one dominates.
   void keep(Partial&& partial) {
     find_what_matters(partial);
     std::vector<int64_t> key;
@@ -370,7 +370,7 @@ class Sweeper {
   Table<Position, Layer> layers_;
   size_t states_ = 0;
   bool is_full_ = false;
-  Wide least_ = input_.claimed;  ///< of whole solutions, and of what was not looked at
+  Wide least_ = input_.claimed;  ///< of whole solutions, and of what was not examined
 };
 
 }  // namespace

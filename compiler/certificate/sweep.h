@@ -5,11 +5,11 @@
 // A partial solution covers all positions before one, its place, and perhaps some beyond. Each step covers the position
 // there in every way that limits leave. Partial solutions of one place are alike where they
 //   - cover the same positions,
-//   - have the same values written, in the same formats, and wanted in the same formats, of those that are not settled: a
-//     value is settled once its writer and all its readers are covered, and then costs what its formats cost.
+//   - have the same values written, in the same formats, and wanted in the same formats, of those that are not settled:
+//     a value is settled once its writer and all its readers are covered, and then costs what its formats cost.
 // What completes one then completes all that are alike, for the same cost. So one that costs no more and has used no
-// more of any limit takes the place of another. Nothing is merged that limits could tell apart, but what can never bind
-// any more.
+// more of any limit takes the place of another. Nothing is merged that limits could distinguish, but what can never
+// bind any more.
 //
 // A partial solution goes where it costs `claimed` or more in some round (chain_pass.h): the shares of its runs up to
 // its place, the cheapest chain after these, and for each value that was written there phi, with the formats that are

@@ -116,7 +116,7 @@ class JitImpl : public Jit {
   std::string asm_text() const override { return asm_text_; }
   std::string nest_text() const override { return nest_text_; }
   std::vector<CodeImage> images() const override { return images_; }
-  /// Instruction sets are not told apart by kernels, but for tiles, which few machines have.
+  /// Kernels do not distinguish instruction sets, except tiles, which few machines have.
   std::vector<std::string> features() const override {
     if (images_.empty()) return {};
     std::vector<std::string> features = features_of(options_.cpu);
@@ -127,7 +127,7 @@ class JitImpl : public Jit {
   }
 
  private:
-  /// What was packed is seldom read again.
+  /// Constants that were packed are seldom read again.
   static void release_constants(const ir::Graph& graph, const Group& group) {
     for (ir::NodeId node : group.nodes) {
       for (ir::ValueId value : graph.node(node).inputs) {

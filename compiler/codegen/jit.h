@@ -78,9 +78,9 @@ struct LoweredReference {
 };
 
 /// A kernel cannot fail. What it finds wrong it leaves in a temporary, an i64 index: the partition fails, with the
-/// message of the reference kernels, unless -extent <= index < extent, or of a length 0 <= length <= extent. Of several
-/// wrong ones the message names any one, where the reference kernels name the first: threads find them in no particular
-/// order.
+/// message of the reference kernels, unless -extent <= index < extent, or of a length 0 <= length <= extent. With
+/// several wrong ones the message names any one, where the reference kernels name the first: threads find them in no
+/// particular order.
 struct LoweredCheck {
   enum class Kind { Index, Length };
   std::string op;  ///< whose index it is

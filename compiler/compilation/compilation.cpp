@@ -67,7 +67,7 @@ std::unique_ptr<Compilation> Compilation::open(ModelFile model, std::shared_ptr<
   return made;
 }
 
-/// Of a folder that the user did not name, nothing is said.
+/// Opens the cache. A default folder that cannot be used is not reported.
 void Compilation::open_cache(support::Diagnostics& diags) {
   std::string folder = settings_.cache.value_or("");
   if (!settings_.cache && !support::user_cache_folder().empty()) folder = support::user_cache_folder() + "/compiled";

@@ -44,7 +44,7 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
-  /// Who is informed of long work, and may stop it; before `find_candidates`.
+  /// Sets the listener that is informed of long work and may stop it; before `find_candidates`.
   void set_listener(WorkListener listener) { listener_ = std::move(listener); }
 
   /// The passes that `run_passes` runs.
@@ -89,7 +89,7 @@ class Compilation {
   const plan::PlanTargets& targets() const { return targets_; }
   const RewriteCounts& rewrites() const { return rewrites_; }
   const WorkListener& listener() const { return listener_; }
-  /// Of compiled code and solved searches; null where nothing is kept.
+  /// The cache of compiled code and solved searches; null where nothing is kept.
   support::FileCache* cache() const { return cache_.get(); }
   /// What measured the costs; null where they are estimated, or before `find_candidates`.
   const measure::MeasuredCosts* costs() const { return costs_ ? costs_->source.get() : nullptr; }
@@ -129,7 +129,7 @@ class Compilation {
   std::optional<std::vector<place::Constraint>> constraints_;
   std::vector<place::Constraint> left_out_;  ///< `leave_out`
   bool keeps_places_ = true;
-  /// Of the graph after the passes: rules are matched once, for however many problems.
+  /// Matches in the graph after the passes: rules are matched once for all problems.
   std::optional<support::Table<place::BackendId, place::BackendMatches>> matches_;
   RewriteCounts rewrites_;
   std::optional<Costs> costs_;                ///< absent until they are needed

@@ -23,7 +23,7 @@ using certificate::CertificateFile;
 using support::Code;
 using Files = std::vector<std::pair<std::string, std::string>>;
 
-/// Of the file and of those that its constants come from.
+/// Returns the hash of the file and of those that its constants come from.
 std::string hash_of_model(const ModelFile& model) {
   runtime::ContentHash hash;
   std::vector<std::filesystem::path> paths = {model.path};

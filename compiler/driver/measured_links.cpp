@@ -21,7 +21,7 @@ struct LinkFigures {
   double latency = 0;
 };
 
-/// Of the links of hosts [first, first + count).
+/// The worst figures of the links of hosts [first, first + count).
 LinkFigures figures_of(const std::vector<PairFigures>& pairs, int first, int count, bool is_to_switch) {
   const auto is_one = [&](int rank) { return rank >= first && rank < first + count; };
   LinkFigures worst;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule file of a cluster with what was measured between its hosts in place of what its links state. A link gets the figures of the
+// The rule file of a cluster, with figures measured between its hosts in its links. A link gets the figures of the
 // slowest way over it. Over a switch a message passes two links, each with half of the time:
 //
 //     host { link lan bandwidth 10 GB/s }    host - host[1]: 9 us, 8 GB/s    host - host[2]: 11 us, 7 GB/s
@@ -22,7 +22,7 @@ struct MeasuredRules {
   std::string text;  ///< all of it
 };
 
-/// Expects rules with a cluster, from `sources`. `where`: the place of errors that are about no link. Returns nullopt after one: the
+/// Expects rules with a cluster, from `sources`. `where`: place of errors about no link. Returns nullopt after one: the
 /// cluster has no link between hosts, or one whose figures are computed.
 std::optional<MeasuredRules> with_measured_links(const ir::RuleSet& rules,
                                                  const std::vector<runtime::PairFigures>& pairs,

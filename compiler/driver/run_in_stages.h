@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands on a model that only the values of a run fix the shapes of (driver/stages/): it runs, and what is asked of its
+// Commands on a model that only the values of a run fix the shapes of (compiler/stages/): it runs, and what is asked of
 // stages (stage_commands.h) is done for each that the run has made. Without inputs only the first stage is known.
 #pragma once
 

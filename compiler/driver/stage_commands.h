@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of single stages of a model that runs in stages: each is a model by itself, whose inputs a run has given.
+// Commands on single stages of a model that runs in stages: each is a model by itself, whose inputs a run has given.
 //
 //     --emit, why, why-not                              texts one after another, each below the name of its stage
 //     verify-costs, profile, trace, bisect              on the values that the stage had in its last run
 //     --save-placement, --certificate, --report, -o …   a file for each stage: a.ir => a.stage2.ir
 //     compare                                           a table for each stage, and one of the sums
 //
-// Stages with little work, which the reference kernels run, are not placed: only what is known before that is shown of them.
+// Stages with little work, which the reference kernels run, are not placed: only what is known before is shown.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ namespace collage::driver {
 
 bool asks_about_stages(const Request& request);
 
-/// An error where `--place`, `--forbid` or `--together` is about no node of any stage, or where no two nodes of `--together`
+/// Fails where `--place`, `--forbid` or `--together` names no node of any stage, or where no two nodes of `--together`
 /// are in one; a warning where some of them are. False after an error.
 bool check_constraints(const Settings& settings, const std::vector<KeptStage>& stages, support::Diagnostics& diags);
 

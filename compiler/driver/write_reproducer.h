@@ -6,7 +6,7 @@
 //     input_0.npy, …        what it reads; `.pb` where a .npy file has no such dtype
 //     run.sh                collagec check model.ir -r rules/npu.rules --input x=input_0.npy
 //
-// `run.sh` runs `$COLLAGEC` where it is set. Plug-ins beside or below their rule files come along; others, and programs that
+// `run.sh` runs `$COLLAGEC` where it is set. Plug-ins beside their rule files are copied; others, and programs that
 // price rules, stay where they are.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Reproducer {
   std::vector<ir::Tensor> inputs;  ///< by boundary input
 };
 
-/// Writes the folder, which must not exist or be empty. Returns the command that runs it; nullopt after an error, and then
+/// Writes the folder, which must not exist or be empty. Returns the command that runs it; nullopt after an error, then
 /// everything is as it was before.
 std::optional<std::string> write_reproducer(const Reproducer& what, const std::string& folder,
                                             support::Diagnostics& diags);

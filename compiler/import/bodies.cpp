@@ -2,7 +2,7 @@
 // Part of OnnxImporter: graphs inside nodes that take the node's place, or a part of it.
 //
 //     If {then_branch = …, else_branch = …}           =>  the branch that a constant condition chooses
-//     FlexAttention {score_mod = …, prob_mod = …}     =>  its parts (compositions/flex_attention.h) and the graphs between
+//     FlexAttention {score_mod = …, prob_mod = …}     =>  its parts (compositions/flex_attention.h) and its graphs
 #include <algorithm>
 
 #include "compiler/import/branch.h"

@@ -12,7 +12,7 @@
 namespace collage::import {
 namespace {
 
-/// Of an integer type.
+/// Converts to an integer type; values out of range saturate.
 template <typename T>
 T saturated(double value) {
   if (!(value > static_cast<double>(std::numeric_limits<T>::min()))) return std::numeric_limits<T>::min();

@@ -104,7 +104,7 @@ bool random_like(PendingNode& node, Emitter& emitter) {
   node.op += "Like";
   node.attrs.erase("shape");
   if (!node.attrs.has("dtype")) node.attrs.set("dtype", int64_t{1});
-  // Only its shape is read. Its zeros are not looked at, so that the system need not give memory for them.
+  // Only its shape is read. Its zeros are not examined, so that the system need not give memory for them.
   ir::Constant zeros;
   zeros.form = ir::Constant::Form::Splat;
   zeros.data = ir::Tensor(DType::U8, shape);

@@ -9,9 +9,9 @@
 //       =>  loop/0/row, loop/1/row = Squeeze of each part of Split(x)
 //           loop/0/n = Neg(loop/0/row)  loop/1/n = Neg(loop/1/row)  all = Concat(Unsqueeze(loop/0/n), …)
 //
-// The condition that a turn gives must be constant once its nodes are added, unless no turn can follow. Constants of the
-// body are there once, for all turns. Every other loop is an error here; in stages (stage.h) it runs on the host, turn by
-// turn.
+// The condition that a turn gives must be constant once its nodes are added, unless no turn can follow. Constants of
+// the body are there once, for all turns. Every other loop is an error here; in stages (stage.h) it runs on the host,
+// turn by turn.
 #include <algorithm>
 #include <limits>
 
@@ -27,7 +27,8 @@ using support::Code;
 
 namespace {
 
-/// Nodes of all turns, loops inside included: more take longer to compile than turns that are compiled once take to run.
+/// Nodes of all turns, loops inside included: more take longer to compile than turns that are compiled once take to
+/// run.
 constexpr int64_t kMostUnrolled = 512;
 
 /// Nodes of a graph and of the graphs inside it, without constants; at least 1.
@@ -50,7 +51,7 @@ bool hands_on_condition(const onnx::GraphProto& body) {
          });
 }
 
-/// Of a list that may be shorter.
+/// An element of a list that may be shorter.
 int64_t number_at(const runtime::Ints& list, size_t i) {
   return i < list.size() ? list[i] : 0;
 }

@@ -41,8 +41,8 @@ struct NodeView {
 
 class OnnxFile {
  public:
-  /// `access`: which files of external data may be read besides those in the model's folder. Bytes that stand in for the
-  /// file among the sources of `diags` are read in its place. Returns null after an error.
+  /// `access`: which files of external data may be read besides those in the model's folder. Bytes that stand in for
+  /// the file among the sources of `diags` are read in its place. Returns null after an error.
   static std::shared_ptr<const OnnxFile> read(const std::string& path, support::FileAccess access,
                                               support::Diagnostics& diags);
   ~OnnxFile();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one import: a graph of a file, or a stage of it (stage.h), on its way into an ir::Graph. For this folder only.
+// The state of one import: a graph of a file, or a stage of it (stage.h), on its way into an ir::Graph. For this folder
+// only.
 #pragma once
 
 #include <optional>
@@ -79,7 +80,7 @@ class OnnxImporter {
                                                    const std::vector<std::string>& operands);
   /// The constant that an input of the body stands for in a turn. Returns its name, or "" where nothing reads it.
   std::string add_number(const LoopBody& loop, int64_t turn, int input, ir::Tensor value);
-  /// Returns the axis of each operand of a Scan behind its states, and how long these are; nullopt after an error.
+  /// Returns the axis of each operand of a Scan after its states, and how long these are; nullopt after an error.
   std::optional<std::vector<size_t>> scanned_axes(const PendingNode& node, size_t states, int64_t* turns);
   /// Adds the slices of a scanned operand, one for each turn. Returns their names, nullopt after an error.
   std::optional<std::vector<std::string>> add_slices(const LoopBody& loop, ir::ValueId scanned, size_t axis,

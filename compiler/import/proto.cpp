@@ -32,7 +32,7 @@ using runtime::Tensor;
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-/// Of one tensor.
+/// The most elements of one tensor.
 constexpr int64_t kMostElements = int64_t{1} << 36;
 
 /// Raw little-endian elements, packed where they are less than a byte, whose byte count was checked.
@@ -174,7 +174,8 @@ bool can_map(DType dtype, uint64_t offset, uint64_t need) {
          offset % runtime::kTensorAlignment == 0;
 }
 
-/// Reads a tensor of `need` bytes that is stored in a separate file. Allocates only after the file is known to have them.
+/// Reads a tensor of `need` bytes that is stored in a separate file. Allocates only after the file is known to have
+/// them.
 Result<Tensor> external_tensor(const TensorProto& proto, DType dtype, const runtime::Shape& shape, uint64_t need,
                                const ExternalData& external) {
   Result<ExternalBytes> from = open_external(proto, external, need);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences and optional values of ONNX -> the tensors that they hold. A sequence whose elements are known when the model
-// is read needs no operator:
+// Sequences and optional values of ONNX -> the tensors that they hold. A sequence whose elements are known when the
+// model is read needs no operator:
 //
 //     s = SplitToSequence(x)  y = SequenceAt(s, 1)  =>  y is the second result of a Split
 //     s = SequenceConstruct(a, b)  y = ConcatFromSequence(s) {axis = 0}  =>  y = Concat(a, b) {axis = 0}

@@ -6,7 +6,7 @@
 //
 //     stage 1      all nodes whose shapes are known        =>  one ir::Graph, compiled as any other
 //     ready        nodes whose operands stage 1 computes   =>  run on the host, one by one
-//     waiting      nodes behind those                      =>  the next stage, once the shapes are known
+//     waiting      nodes after those                      =>  the next stage, once the shapes are known
 #pragma once
 
 #include <functional>

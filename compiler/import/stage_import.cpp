@@ -18,9 +18,9 @@ void OnnxImporter::put_off(const onnx::NodeProto& node) {
   }
 }
 
-/// A node with branches leaves nothing behind where it is not added as a whole: its errors may be those of a branch that
-/// no run takes, and it is put off, unless all its operands are known already. Other nodes may leave values behind, which
-/// are then computed once more than needed.
+/// A node with branches leaves nothing behind where it is not added as a whole: its errors may be those of a branch
+/// that no run takes, and it is put off, unless all its operands are known already. Other nodes may leave values
+/// behind, which are then computed once more than needed.
 OnnxImporter::Attempt OnnxImporter::attempt(const onnx::NodeProto& node) {
   const bool is_whole = has_body(node);
   std::optional<ir::Graph> before;

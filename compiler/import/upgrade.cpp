@@ -107,7 +107,7 @@ bool is_float8(DType dtype) {
   return runtime::is_float(dtype) && !runtime::is_arithmetic(dtype);
 }
 
-// `saturate` (opset 19) and `round_mode` (24) tell how to make a float8. Of other results they say nothing.
+// `saturate` (opset 19) and `round_mode` (24) tell how to make a float8. They say nothing about other results.
 bool drop_idle_rounding(PendingNode& node, Emitter& emitter) {
   std::optional<DType> to;
   if (node.op == "Cast") {

@@ -9,8 +9,9 @@
 //     Relu(Conv(x, w: const)), Relu(Add(a, b))   =>   parts  x  const  Conv(x, const)  Add(x, x)  Relu(2)  Relu(3)
 //     %c = Conv(%i, %w)  %r = Relu(%c)           =>   %c {x, Conv(x, const)}   %r {x, Relu(2)}: the first rule
 //
-// Of a rule with several patterns the first counts. Names are not compared and of commuting operands some assignment is
-// enough, so a rule that is listed here may still not match (`derivation.h` decides); one that is not listed cannot.
+// In a rule with several patterns the first counts. Names are not compared, and for commuting operands one possible
+// assignment is enough, so a rule that is listed here may still not match (`derivation.h` decides); one that is not
+// listed cannot.
 #pragma once
 
 #include <cstdint>

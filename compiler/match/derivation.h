@@ -27,7 +27,7 @@ class Derivation {
   /// One per pattern of the rule.
   const std::vector<NodeId>& roots() const { return roots_; }
   bool was_truncated() const { return truncated_; }
-  /// Why the derivation that came furthest stopped; empty if none stopped, or nobody wants to know.
+  /// Why the derivation that came furthest stopped; empty if none stopped, or the caller does not ask.
   const std::string& failure() const { return failure_; }
 
  private:

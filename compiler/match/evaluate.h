@@ -31,8 +31,8 @@ using ir::Binding;
 /// Attributes of a backend instance that `-t` sets; the others have their declared default.
 using AttrValues = std::map<std::string, runtime::AttrValue, std::less<>>;
 
-/// What a cost may count, of one match or of one candidate: the rows of ir/rules/quantities.def, in SI. `bytes` are those of
-/// the distinct values read from outside, constants among them, and of the values that are read outside.
+/// What a cost may count, of one match or of one candidate: the rows of ir/rules/quantities.def, in SI. `bytes` are
+/// those of the distinct values read from outside, constants among them, and of the values that are read outside.
 struct Quantities {
 #define QUANTITY(name, ...) double name = 0;
 #include "compiler/ir/rules/quantities.def"

@@ -38,7 +38,7 @@ class Chooser {
     return best;
   }
 
-  /// Of the first combination that failed.
+  /// Why the first combination failed.
   const Refusal& why() const { return why_; }
 
  private:

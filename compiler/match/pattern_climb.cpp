@@ -80,7 +80,7 @@ Climb climb(const Graph& graph, NodeId node, const PatternPath& path) {
 }
 
 std::string stop_text(const Graph& graph, const Climb& climbed, const PatternPath& path) {
-  // Of operators that repeat the last is the one that is read by something else.
+  // Where operators repeat, the last is the one that is read by something else.
   bool is_run = std::any_of(path.begin(), path.end(), [](const PathStep& step) { return repeats(*step.pattern); });
   const ir::Value& value =
       graph.value(graph.first_output(is_run ? *climbed.reached.rbegin() : *climbed.reached.begin()));

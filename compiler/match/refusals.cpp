@@ -25,7 +25,7 @@ Progress progress_of(const Refusal& refusal) {
   }
 }
 
-/// Of a stage after matching: it may refuse what matched.
+/// True for refusals by a stage after matching, which may refuse what matched.
 bool is_later(const Refusal& refusal) {
   return refusal.kind != RefusalKind::Structure && refusal.kind != RefusalKind::Inside &&
          refusal.kind != RefusalKind::Clause;

@@ -19,7 +19,7 @@ namespace collage::measure {
 ///                                                     %v2 = partition @p0 on host(host) rule "conv" cost 0s (%v0) …
 std::string candidate_text(const ir::Graph& graph, const ir::Partition& candidate);
 
-/// Returns whether a candidate's cost may depend on the elements of a constant. Of a weight only the type counts.
+/// Returns whether a candidate's cost may depend on the elements of a constant. Only the type of a weight counts.
 bool tells_elements(const runtime::Tensor& constant);
 
 /// The constant, or if it is a weight, random numbers in its place. Shares the tensor: of a weight only the type is

@@ -51,10 +51,10 @@ struct Written {
 
 class CostDatabase {
  public:
-  /// Opens the tables of a server, by its address (`postgresql://…`), or a file; creates what is not there yet. `:memory:`
-  /// is a database of this process only. Returns an error for what is damaged, not a cost database, or of a newer version,
-  /// and leaves it unchanged. One of an older version gets what it lacks. `verdict`: shared with other connections to that
-  /// server; null: there are none.
+  /// Opens the tables of a server, by its address (`postgresql://…`), or a file; creates what is not there yet.
+  /// `:memory:` is a database of this process only. Returns an error for what is damaged, not a cost database, or of a
+  /// newer version, and leaves it unchanged. One of an older version gets what it lacks. `verdict`: shared with other
+  /// connections to that server; null: there are none.
   static runtime::Result<std::unique_ptr<CostDatabase>> open(const std::string& name,
                                                              std::shared_ptr<postgres::Verdict> verdict = nullptr);
   /// Opens what exists, and changes nothing in it.
@@ -72,8 +72,8 @@ class CostDatabase {
   /// Why it did not come back, the first time, and empty from then on.
   virtual std::string take_lost() { return ""; }
 
-  /// For maintenance, which may work on all rows at once: a server that executes a statement is waited for, however long that
-  /// takes (postgres/connection.h).
+  /// For maintenance, which may work on all rows at once: a server that executes a statement is waited for, however
+  /// long that takes (postgres/connection.h).
   virtual void expect_long_statements() {}
 
   /// A row that does not count is not found; `*problem`, if given, is then what is wrong with it.

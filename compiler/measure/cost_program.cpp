@@ -71,7 +71,7 @@ class NoBrokenPipe {
   bool was_pending_ = false;
 };
 
-/// In a child that leads a process group of its own: kills the group when nobody holds the other end of the pipe
+/// In a child that leads a process group of its own: kills the group when no process holds the other end of the pipe
 /// `alive` any more, however that comes about. Signals to the group do not end it.
 [[noreturn]] void watch(int alive) {
   ::setpgid(0, 0);
@@ -141,7 +141,7 @@ bool CostProgram::spawn(std::string* why) {
   if (opened) watcher_ = ::fork();
   if (opened && watcher_ == 0) watch(alive.read);
   if (watcher_ > 0) {
-    ::setpgid(watcher_, watcher_);  // whoever is first
+    ::setpgid(watcher_, watcher_);  // by parent and child: either may be first
     process_ = ::fork();
     if (process_ == 0) become(argv.data(), folder.c_str(), watcher_, {in.read, out.write, errors.write, failure.write});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions about rows of a database of costs, equal in every engine that makes them itself: which rows count, and which
-// make way for others.
+// Decisions about rows of a database of costs, equal in every engine that makes them itself: which rows count, and
+// which make way for others.
 #pragma once
 
 #include "compiler/measure/cost_database.h"

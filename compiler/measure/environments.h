@@ -24,7 +24,7 @@ class Environments {
   Environments(const place::ActiveBackends& backends, const TargetMachine& target, int threads,
                const codegen::CodeTarget& code);
 
-  /// Of a backend's candidates; of the implicit host's for every other name.
+  /// The environment of a backend's candidates; that of the implicit host for every other name.
   const std::string& of(const std::string& backend) const;
   const std::string& of_plans() const { return of_plans_; }
   /// By backend; "" for the implicit host.
@@ -35,7 +35,7 @@ class Environments {
   std::string of_plans_;
 };
 
-/// Of a backend whose rules say `cost exec`.
+/// True for a backend whose rules say `cost exec`.
 bool has_cost_program(const place::ActiveBackend& active);
 /// The folder in which its program runs.
 std::string folder_of_program(const place::ActiveBackend& active);

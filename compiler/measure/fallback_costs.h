@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs of a server, and of another database from the moment when the server is lost. What was asked for then is asked for
-// again there.
+// Costs of a server, and of another database from the moment when the server is lost. What was asked for then is asked
+// for again there.
 #pragma once
 
 #include <functional>

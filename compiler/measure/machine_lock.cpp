@@ -27,7 +27,7 @@ using Clock = MachineLock::Clock;
 constexpr const char* kVariable = "COLLAGE_MACHINE_LOCK";
 constexpr const char* kName = "collage.measuring";
 constexpr std::chrono::milliseconds kLook{500};   ///< between looks at the holder, which may be stopped
-constexpr std::chrono::milliseconds kRepeat{20};  ///< where nobody can be connected to
+constexpr std::chrono::milliseconds kRepeat{20};  ///< where no other program can be connected to
 constexpr std::chrono::seconds kFirstReport{10}, kNextReport{60};
 
 Descriptor stream_socket() {
@@ -62,7 +62,7 @@ Try try_once(const Address& address) {
     made.is_taken = errno == EADDRINUSE;
     return made;
   }
-  // Those who wait are connected, and never accepted.
+  // Programs that wait connect to the socket and are never accepted.
   if (::listen(socket.get(), SOMAXCONN) == 0) made.socket = std::move(socket);
   return made;
 }

@@ -5,10 +5,10 @@
 //     first program     binds a socket to the name        ── holds the lock ──  ends, or closes the socket
 //     second program    the name is taken; connects       ── waits ───────────  its connection ends; binds
 //
-// The name is one of abstract Unix sockets: it has no file, hence no owner and no permissions, and the kernel frees it when
-// the process ends, however it ends, so there are no stale locks. Over the connection a waiting program learns which process
-// holds the lock. Each network namespace has names of its own: a container with its own network does not see the locks of its
-// machine.
+// The name is one of abstract Unix sockets: it has no file, hence no owner and no permissions, and the kernel frees it
+// when the process ends, however it ends, so there are no stale locks. Over the connection a waiting program learns
+// which process holds the lock. Each network namespace has names of its own: a container with its own network does not
+// see the locks of its machine.
 #pragma once
 
 #include <chrono>
@@ -41,11 +41,12 @@ struct LockHolder {
   bool operator==(const LockHolder&) const = default;
 };
 
-/// Reports a wait for a lock: at once, after ten seconds, then every minute; also when the holder changes or is stopped.
+/// Reports a wait for a lock: at once, after ten seconds, then every minute; also when the holder changes or is
+/// stopped.
 class WaitReport {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Who holds it, and for how many seconds this program has waited.
+  /// Called with the holder of the lock and the seconds that this program has waited.
   using Report = std::function<void(const LockHolder&, double seconds)>;
 
   /// `report` may be empty.
@@ -73,7 +74,8 @@ class MachineLock {
   MachineLock(const MachineLock&) = delete;
   MachineLock& operator=(const MachineLock&) = delete;
 
-  /// The same, but waits until `deadline` at most. Null: another process holds it still, which `*holder` (may be null) gets.
+  /// The same, but waits until `deadline` at most. Null: another process holds it still, which `*holder` (may be null)
+  /// gets.
   static std::unique_ptr<MachineLock> try_lock(const std::string& name, Clock::time_point deadline,
                                                LockHolder* holder = nullptr);
 

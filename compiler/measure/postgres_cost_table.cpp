@@ -21,7 +21,7 @@ using runtime::Status;
 // Rows go to the server as one JSON text.
 constexpr size_t kRowsOfBatch = 1000;
 constexpr size_t kBytesOfBatch = 4 << 20;
-/// A row that is there when it is added can be gone when it is looked at, so often.
+/// A row that is there when it is added can be gone when it is examined, so often.
 constexpr int kMostRepeats = 100;
 
 /// The rows of such a text. `number` is a place in the batch or an id in the table.
@@ -29,7 +29,7 @@ constexpr const char* kGiven =
     "json_to_recordset($1) AS given(number bigint, environment bigint, candidate text, cost_ps bigint, "
     "spread_ps bigint, runs bigint, failure text, timeout_ps bigint, date bigint, disturbance text)";
 
-/// So many rows at a time, so that the server is not silent for long.
+/// Rows that are removed at a time, so that each statement is short.
 constexpr size_t kRowsOfRemoval = 10'000;
 
 constexpr const char* kRemove =
@@ -160,7 +160,7 @@ Result<std::string> PostgresCostTable::document_of(const Batch& batch, const std
 Result<PostgresCostTable::Batch> PostgresCostTable::add(const Batch& batch) {
   const Result<std::string> document = document_of(batch);
   if (!document) return document.status();
-  // All writers take the rows in one order, so that none waits for another in a circle.
+  // All writers take the rows in one order, so that none waits for another in a cycle.
   auto added = server_.execute(
       fmt::format("WITH given AS MATERIALIZED (SELECT *, collage.text_digest(candidate) AS digest FROM {0}), "
                   "added AS (INSERT INTO collage.measurement(environment, candidate, {1}) "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of measured costs on a PostgreSQL server, over any connection, so that reading and writing them can be a part of
-// its transaction. A failure is the server's; a server that is lost is the caller's to connect to again.
+// The rows of measured costs on a PostgreSQL server, over any connection, so that reading and writing them can be a
+// part of its transaction. A failure is the server's; a server that is lost is the caller's to connect to again.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class PostgresCostTable {
   runtime::Result<std::vector<CostRow>> rows(std::vector<int64_t>* numbers = nullptr);
   /// Makes others who write wait until the transaction ends.
   runtime::Status lock();
-  /// Removes rows by their ids, with the records of who measured them, and such records that have no row any more. Expects a
-  /// transaction that has the lock.
+  /// Removes rows by their ids, with the records of who measured them, and such records that have no row any more.
+  /// Expects a transaction that has the lock.
   runtime::Result<size_t> remove(const std::vector<int64_t>& numbers);
 
   /// The number of an environment, which is added where it is not there.

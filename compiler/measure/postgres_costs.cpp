@@ -60,7 +60,7 @@ std::string PostgresCosts::take_lost() {
 }
 
 Status PostgresCosts::on_server(const std::function<Status()>& body) {
-  // What is written twice is known the second time.
+  // A repeated statement is harmless: it finds the row that it wrote the first time.
   return retry_.ask(body);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured costs on a PostgreSQL server, in its schema `collage`. What may pass is waited for (postgres/retry.h); a server that
-// does not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost, as is one that another
-// connection has given up (postgres/verdict.h).
+// Measured costs on a PostgreSQL server, in its schema `collage`. What may pass is waited for (postgres/retry.h); a
+// server that does not come back within ten seconds, or as long as `connect_timeout` of its address says, is lost, as
+// is one that another connection has given up (postgres/verdict.h).
 #pragma once
 
 #include <functional>
@@ -41,7 +41,7 @@ class PostgresCosts : public CostDatabase {
   std::optional<int64_t> look_up_reference(const std::string& machine, int64_t oldest) override;
   void put_reference(const std::string& machine, Duration reference, int64_t date) override;
 
-  /// Makes tables that somebody dropped.
+  /// Makes tables that were dropped.
   runtime::Status make_tables();
   /// Runs `body`, and again after failures that may pass.
   runtime::Status on_server(const std::function<runtime::Status()>& body);

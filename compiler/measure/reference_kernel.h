@@ -15,13 +15,13 @@ namespace collage::measure {
 /// Runs it once and returns what it took.
 runtime::Duration time_reference_kernel();
 
-/// It takes longer than otherwise from this factor on.
+/// From this factor on the kernel counts as slowed down.
 inline constexpr double kMostSlowdown = 1.25;
 
-/// Names what it takes on a machine in the database.
+/// Returns the key of the kernel's time on a machine in the database.
 std::string reference_key(const std::string& machine);
 
-/// Of some runs now, in the middle.
+/// The median of some runs made now.
 runtime::Duration usual_reference_time();
 
 /// The least of many runs: what it takes undisturbed.

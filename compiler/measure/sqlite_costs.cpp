@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr int kBusyMilliseconds = 10'000;
 
-/// Columns from `first` on, in the order of kCostColumns. SQLite reads a text as a number, 0 if need be, so that types are
-/// checked here.
+/// Columns from `first` on, in the order of kCostColumns. SQLite reads a text as a number, 0 if need be, so that types
+/// are checked here.
 Measurement read_measurement(const SqlStatement& row, int first, std::string* problem) {
   constexpr const char* kNames[] = {"cost", "spread", "number of runs", "failure", "timeout", "date", "disturbance"};
   constexpr int kTexts[] = {3, 6};
@@ -49,7 +49,8 @@ runtime::Status refusal_to_open(sqlite3* database, int opened) {
   return runtime::Status::error(number != 0 ? std::generic_category().message(number) : sqlite3_errstr(opened));
 }
 
-/// The same of one that would have been made: where SQLite may not make it, it tries to read it, and says that there is none.
+/// The same of one that would have been made: where SQLite may not make it, it tries to read it, and says that there is
+/// none.
 runtime::Status refusal_to_make(sqlite3* database, int opened, const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   const bool is_no_file = ::access(path.c_str(), F_OK) != 0;
@@ -95,7 +96,8 @@ std::unique_ptr<CostDatabase> SqliteCosts::open_unwritable(const std::string& pa
   const bool has_unfinished = fs::file_size(path + "-wal", error) > 0 && !error;
   if (::access(path.c_str(), R_OK) != 0 || ::access(fs::path(path).parent_path().c_str(), W_OK) == 0 || has_unfinished)
     return nullptr;
-  // SQLite keeps files beside one with a log, which this folder has no room for; that nobody writes it is for us to say.
+  // SQLite keeps files beside one with a log, which this folder has no room for; that no program writes it is for us to
+  // say.
   sqlite3* database = nullptr;
   const std::string uri = "file:" + percent_encoded(fs::absolute(path, error).string()) + "?immutable=1";
   const int opened = sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);

@@ -39,7 +39,7 @@ Estimate estimate_of(const std::vector<double>& values) {
   return {runner::median(values), 0.93 * range / std::sqrt(static_cast<double>(values.size()))};
 }
 
-/// Of the runs of `one` to those of `base`, in pairs.
+/// The ratio of the runs of `one` to those of `base`, in pairs.
 Estimate ratio_of(const Contender& one, const Contender& base) {
   std::vector<double> ratios;
   for (size_t r = 0; r < one.seconds.size(); ++r) ratios.push_back(one.seconds[r] / base.seconds[r]);

@@ -39,7 +39,8 @@ std::string attributes_text(const ir::AttrMap& attrs) {
   return text.size() <= kShown ? text : text.substr(0, kShown) + "…";
 }
 
-/// Places of spans that follow each other in their file, as location_text has them: lines are counted from one to the next.
+/// Places of spans that follow each other in their file, as location_text has them: lines are counted from one to the
+/// next.
 class Places {
  public:
   explicit Places(const support::SourceManager& sources) : sources_(sources) {}

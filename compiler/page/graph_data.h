@@ -9,18 +9,18 @@
 
 namespace collage::driver {
 
-/// `{inputs: [value], outputs: [value], values: [{name, type, bytes, kind}], nodes: [{name, op, attrs, origin, place, in:
-/// [value], out: [value]}]}`. Values and nodes are named by index; -1 is an operand or result that is absent. `kind`:
-/// constant or input, otherwise it is left out, as are empty texts.
+/// `{inputs: [value], outputs: [value], values: [{name, type, bytes, kind}], nodes: [{name, op, attrs, origin, place,
+/// in: [value], out: [value]}]}`. Values and nodes are named by index; -1 is an operand or result that is absent.
+/// `kind`: constant or input, otherwise it is left out, as are empty texts.
 nlohmann::ordered_json graph_data(const ir::Graph& graph, const support::SourceManager& sources);
 
 /// A place in a rule file, `{name, where, line}`: `rules/npu.rules:19` and the text there.
 nlohmann::ordered_json rule_data(const ir::Rule& rule, const support::SourceManager& sources);
 
-/// `{partitions: [{nodes: [node], rules: [rule], parts: [{node, nodes, cost_s, text}], inside: blocks}], blocks}`, in the order
-/// of the partitions. `parts`: the candidates that make one up, each by its first node; none where nothing was searched.
-/// `inside`: of its nodes, absent for a single one. Blocks are lists of a number, which is an item, or `{times, blocks}`:
-/// of partitions in the order in which they can run, of nodes in that of a partition's nodes.
+/// `{partitions: [{nodes: [node], rules: [rule], parts: [{node, nodes, cost_s, text}], inside: blocks}], blocks}`, in
+/// the order of the partitions. `parts`: the candidates that make one up, each by its first node; none where nothing
+/// was searched. `inside`: of its nodes, absent for a single one. Blocks are lists of a number, which is an item, or
+/// `{times, blocks}`: of partitions in the order in which they can run, of nodes in that of a partition's nodes.
 nlohmann::ordered_json placement_data(const ExplainedPlacement& explained);
 
 }  // namespace collage::driver

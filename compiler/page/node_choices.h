@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each backend has for each node: its smallest candidate with the node, or what stopped it. Costs are those of the
-// candidates, so one walk over them tells all nodes. What the whole placement would cost with a node elsewhere takes a
-// search for each (explain/why.h); it is told where all these searches together are short.
+// candidates, so one walk over them covers all nodes. What the whole placement would cost with a node elsewhere takes a
+// search for each (explain/why.h); the page says where all these searches together are short.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

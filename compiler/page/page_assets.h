@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that the page of `--report` is made of, as they were when the compiler was built: those of page/, the libraries
-// that draw it, and their licences. `page_assets.cmake` puts them into the program.
+// The files that the page of `--report` is made of, as they were when the compiler was built: those of page/, the
+// libraries that draw it, and their licences. `page_assets.cmake` puts them into the program.
 #pragma once
 
 #include <span>

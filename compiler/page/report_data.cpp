@@ -21,8 +21,8 @@ ordered_json progress_data(double seconds, uint64_t states, Cost cost, Cost boun
   return step;
 }
 
-/// What was reached by when, up to what the search proved in the end. Searches that serve the one that counts, with fewer
-/// candidates or other limits, report as well: of these only what holds for all placements is taken.
+/// What was reached by when, up to what the search proved in the end. Searches that serve the one that counts, with
+/// fewer candidates or other limits, report as well: of these only what holds for all placements is taken.
 ordered_json search_data(const SearchLog& log, const Report& report) {
   ordered_json steps = ordered_json::array();
   if (log.empty() || report.objective->is_concurrent()) return steps;

@@ -9,8 +9,9 @@
 //                  where it is that of `summary`. With `compare` one for each strategy that found one.
 //                  `given`: {by, nodes} that were placed before the search: what it proved holds only for the others. Absent: none
 //     choices      node_choices.h
-//     search       [{seconds, states, cost, bound}]: what the search had reached, and at last what it found; `cost` absent before the
-//                  first solution; empty where nothing was searched now, or the objective counts steps that overlap
+//     search       [{seconds, states, cost, bound}]: what the search had reached, and at last what it found; `cost`
+//                  absent before the first solution; empty where nothing was searched now, or the objective counts
+//                  steps that overlap
 //     timeline, memory   of the first placement: trace_data.h; absent where no plan can be built
 //     bench        the times of `collagec bench --json`
 //     lost         texts of devices that were lost in a run, absent where none was: another placement ran from then on, and times
@@ -30,7 +31,7 @@
 
 namespace collage::driver {
 
-/// What a command learns on its way.
+/// Results that a command collects for the page.
 struct Findings {
   SearchLog search{};
   std::optional<runner::Trace> trace{};  ///< of a run
@@ -57,7 +58,7 @@ struct ShownPlacement {
 
 struct ReportInput {
   const Compilation& compilation;
-  const Candidates& candidates;  ///< what other backends have is told of these
+  const Candidates& candidates;  ///< choices of other backends are listed for these
   const support::SourceManager& sources;
   nlohmann::ordered_json summary;
   std::vector<ShownPlacement> placements;

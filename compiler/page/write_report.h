@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of `--report`: one HTML file with everything in it, that loads nothing.
 //
-//     report.html   … <!-- @style@ --> … <!-- @data@ --> … <!-- @scripts@ -->   =>   the same with the files at their marks
+//     report.html   … <!-- @style@ --> … <!-- @data@ --> … <!-- @scripts@ -->   =>   the same with the files in place
 //
 // The data (report_data.h) is a script of the type application/json.
 #pragma once

@@ -65,7 +65,8 @@ std::optional<std::vector<double>> per_channel(const Tensor& constant, const ir:
   return elements;
 }
 
-/// Of a node with a constant beside operand `x`, which has the shape of the result and its channels along `axis`.
+/// The affine map that a node applies to operand `x` with a constant of the shape of its channels along `axis`; the
+/// result has the shape of `x`.
 std::optional<Affine> affine_of(const ir::Graph& graph, const Node& node, ValueId x, size_t axis) {
   if (node.op->name == "BatchNormalization") return axis == 1 ? affine_of_norm(graph, node) : std::nullopt;
   const ir::Shape& shape = graph.value(x).type.shape;

@@ -4,8 +4,8 @@
 //     %s = Shape(%x)                               =>   const [1, 64, 7, 7]
 //     %w2 = Transpose(%w: const) {perm = [1, 0]}   =>   const …
 //
-// Results that are outputs of the model remain results of nodes. Limits on size and work are in `ir/analysis/evaluate.cpp`; what
-// exceeds them remains, too.
+// Results that are outputs of the model remain results of nodes. Limits on size and work are in
+// `ir/analysis/evaluate.cpp`; what exceeds them remains, too.
 #include <algorithm>
 
 #include "compiler/ir/analysis/evaluate.h"

@@ -29,7 +29,7 @@ using Ints = std::vector<int64_t>;
 /// A border of one number.
 struct Border {
   ValueId x;
-  Ints pads;  ///< in front of every dimension, then behind
+  Ints pads;  ///< before every dimension, then after
   double fill = 0;
   ValueId element = {};  ///< the constant of `fill`; invalid: 0
 };
@@ -52,7 +52,7 @@ std::optional<Border> border_of(const GraphEdit& edit, ValueId id) {
   return border;
 }
 
-/// To the bit: a double does not tell all i64 apart.
+/// Exact: not all i64 are different as doubles.
 bool have_equal_elements(const GraphEdit& edit, const Border& a, const Border& b) {
   if (a.element == b.element) return true;
   if (!a.element.is_valid() || !b.element.is_valid()) {

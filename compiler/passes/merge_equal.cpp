@@ -73,7 +73,7 @@ class EqualValues {
   std::vector<ValueId> same_;
 };
 
-/// What a node computes, as text that differs where that does.
+/// A text that is different for nodes that compute different things.
 std::string key_of_node(const ir::Graph& graph, const ir::Node& node, const EqualValues& values) {
   std::string key(node.op->name);
   std::vector<ValueId> operands;

@@ -5,7 +5,7 @@
 //     %a = Flatten(%x)   %y = Unsqueeze(%a, %axes)                   =>   %y = Reshape(%x, %shape), or %x itself
 //     %a = Reshape(%x, ..)   %b = Relu(%a)   %y = Reshape(%b, ..)    =>   %y = Relu(%x)      if %y has the shape of %x
 //     %a = Reshape(%x, ..)   %b = Reshape(%z, ..)   %s = Add(%a, %b)   %y = Reshape(%s, ..)
-//                                                                    =>   %y = Add(%x, %z)   if all three have one shape
+//      =>   %y = Add(%x, %z)   if all three have one shape
 #include <algorithm>
 
 #include "compiler/ir/ops/op_def.h"
@@ -52,8 +52,8 @@ bool merge_two(GraphEdit& edit, NodeId id) {
   return true;
 }
 
-/// The operand of `node` that has the result's shape while all others are numbers of no higher rank than `rank`; or both
-/// of two.
+/// The operand of `node` that has the result's shape while all others are numbers of no higher rank than `rank`; or
+/// both of two.
 std::vector<size_t> shaped_operands(const GraphEdit& edit, const Node& node, size_t rank) {
   std::vector<size_t> shaped;
   for (size_t i = 0; i < node.inputs.size(); ++i) {

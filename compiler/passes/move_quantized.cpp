@@ -67,7 +67,7 @@ std::vector<ValueId> converted_operands(const Node& conversion, ValueId first) {
   return inputs;
 }
 
-/// Where the scales of a conversion lie behind `transpose`.
+/// Where the scales of a conversion lie after `transpose`.
 AttrMap transposed_axis(const GraphEdit& edit, const Node& conversion, const Node& transpose) {
   AttrMap attrs = conversion.attrs;
   if (has_one_scale(edit, conversion)) return attrs;

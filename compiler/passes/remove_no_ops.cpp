@@ -107,7 +107,8 @@ bool keeps_order(const GraphEdit& edit, const Node& node) {
     const auto longer = std::count_if(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; });
     return is_given ? std::is_sorted(perm.begin(), perm.end()) : longer < 2;
   }
-  // Of equal shape, a slice with steps of 1 is the whole; so are parts without anything in front.
+  // A slice with steps of 1 whose result has the same shape is the whole operand; so is padding without anything in
+  // front.
   if (op == "Slice") return !ir::has_operand(node, 4) || are_all(whole_numbers(edit.graph(), node, 4), 1);
   if (op == "Pad") return are_all(whole_numbers(edit.graph(), node, 1), 0);
   if (op == "Resize") {

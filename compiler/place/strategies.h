@@ -66,13 +66,13 @@ std::string to_string(const Strategy& strategy);
 std::optional<Strategy> parse_strategy(std::string_view text, const std::vector<std::string>& backends,
                                        const std::string& where, support::Diagnostics& diags);
 
-/// Whether the strategy searches for the best plan and proves a bound.
+/// Whether the strategy searches for the best placement and proves a bound.
 bool is_exact(const Strategy& strategy);
 
 /// Whether the strategy searches, and so keeps the limits on memory itself; others decide without looking at memory.
 bool searches(const Strategy& strategy);
 
-/// Whether the strategy compares whole plans by measuring them. `solve` gives the plan from which it starts.
+/// Whether the strategy compares whole plans by measuring them. `solve` gives the placement from which it starts.
 bool is_measured(const Strategy& strategy);
 
 /// The strategies that a comparison lists: those that predict, the exact one first. One that takes a backend is listed
@@ -86,7 +86,7 @@ std::vector<Strategy> simpler_strategies(Simpler upto, const std::vector<std::st
 bool takes_part(const Strategy& strategy, std::string_view backend);
 
 // `solve_NAME` of each row. Returns nullopt if it finds no solution, with the reason in `why` where it knows it. What a
-// solution claims to be proven may hold among the candidates that the strategy looked at alone: `solve` (solve.h)
+// solution claims to be proven may hold among the candidates that the strategy examined alone: `solve` (solve.h)
 // believes it of the role `Exact` only.
 #define STRATEGY(kind, name, ...)                                                                                      \
   std::optional<Solution> solve_##name(const Problem& problem, const Strategy& strategy, const SearchOptions& options, \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffers of a plan under construction: one per value and format. Constants become resident, once per memory space
-// and layout, whoever reads them.
+// and layout, whichever steps read them.
 #pragma once
 
 #include <map>
@@ -37,9 +37,9 @@ class BufferTable {
     runtime::BufferId root = -1;
     size_t offset = 0;  ///< bytes from the root's first
   };
-  /// Makes plain value `part` of a host's memory lie in `whole` from byte `offset` on. Both are written once, so that sharing is
-  /// right wherever the bytes are equal. False, and nothing happens: a constant, `part` already lies in another buffer,
-  /// or the place is not aligned.
+  /// Makes plain value `part` of a host's memory lie in `whole` from byte `offset` on. Both are written once, so that
+  /// sharing is right wherever the bytes are equal. False, and nothing happens: a constant, `part` already lies in
+  /// another buffer, or the place is not aligned.
   bool share(ir::ValueId part, ir::ValueId whole, size_t offset, const std::string& space_name = "host");
   Place place_of(runtime::BufferId id) const;
 

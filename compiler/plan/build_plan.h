@@ -69,15 +69,15 @@ struct DeviceMemory {
 };
 
 /// The plan that `build_plan` would make, without generated code and the scratch memory of that: for predictions of
-/// times and memory. Of hosts of a cluster it has the memory that constants and, operator by operator, values take.
+/// times and memory. For hosts of a cluster it has the memory that constants and, operator by operator, values take.
 /// Returns nullopt where it would fail.
 std::optional<runtime::Plan> outline_plan(const ir::Graph& graph, const ir::Placement& placement,
                                           const PlanTargets& targets);
 
-/// Of a plan: devices, and hosts of a cluster.
+/// The memory that a plan needs on devices and hosts of a cluster.
 std::vector<DeviceMemory> device_memory(const runtime::Plan& plan, const PlanTargets& targets);
 
-/// Of the outline of a placement. Empty where there is none.
+/// The memory that the outline of a placement needs. Empty where there is none.
 std::vector<DeviceMemory> count_device_memory(const ir::Graph& graph, const ir::Placement& placement,
                                               const PlanTargets& targets);
 

@@ -229,7 +229,7 @@ class PartMaker {
     plan_.steps.push_back(std::move(step));
   }
 
-  /// Those that this part has, numbered anew.
+  /// Adds the lanes of this part, numbered anew.
   void add_lanes() {
     if (from_.lanes.empty()) return;
     std::map<int, int> numbers{{0, 0}};

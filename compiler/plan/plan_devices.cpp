@@ -39,7 +39,7 @@ class LinkAdder {
   }
 
  private:
-  /// The number of a host, or the place of a device behind all hosts.
+  /// The number of a host, or the place of a device after all hosts.
   using Memory = size_t;
   /// The smaller first.
   using Pair = std::pair<Memory, Memory>;
@@ -49,7 +49,7 @@ class LinkAdder {
     const std::optional<int> number = runtime::host_number(space);
     return number ? static_cast<Memory>(*number) : device_memories_.at(space);
   }
-  /// Of a memory other than that of the only host.
+  /// The target of a memory other than that of the only host.
   const DeviceTarget& target(Memory memory) const {
     return is_device(memory) ? targets_.devices[memory - host_count_] : targets_.hosts[memory];
   }

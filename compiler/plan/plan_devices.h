@@ -5,8 +5,8 @@
 //     npu[0] -> npu[1], npu[2] -> host   =>   npu[0]: host, npu[1];  npu[1]: host, npu[0];  npu[2]: host
 //
 // A plan that is to run also has the links that it would use if equal devices did the work of lost ones
-// (runtime/exec/relocate.h): here npu[2] has those to npu[0] and npu[1], too. Of many equal devices the ones next to
-// each other may do so, so that the links of a device do not grow with the number of devices.
+// (runtime/exec/relocate.h): here npu[2] has those to npu[0] and npu[1], too. Among many equal devices, neighbours
+// may do so, so that the links of a device do not grow with the number of devices.
 #pragma once
 
 #include "compiler/plan/buffer_table.h"

@@ -25,7 +25,7 @@ class Printer {
       std::visit([&](const auto& step) { print_step(i, step); }, plan_.steps[i]);
       if (!plan_.lanes.empty() && plan_.lanes[i] > 0) line("  lane {}", plan_.lanes[i]);
     }
-    // What a part waits for is not in the part.
+    // The events that a part waits for are not in the part.
     if (plan_.is_concurrent && plan_.part.hosts == 1) {
       print_timeline([](size_t step) { return fmt::format("step {}", step); });
     }

@@ -18,8 +18,8 @@ namespace collage::plan {
 ///       Relu(b1) -> b2
 std::string print_plan(const runtime::Plan& plan);
 
-/// A plan over the hosts of a cluster: its parts (part_plan.h), each after a line that names the host. When the steps of
-/// all hosts are predicted to run follows, if they overlap.
+/// A plan over the hosts of a cluster: its parts (part_plan.h), each after a line that names the host. When the steps
+/// of all hosts are predicted to run follows, if they overlap.
 ///
 ///     // host[1]
 ///     plan @stem predicted 41us

@@ -20,7 +20,7 @@ namespace collage::driver {
 struct Program {
   std::shared_ptr<codegen::Jit> jit;  ///< the code that `built.plan` calls
   plan::BuiltPlan built;
-  /// By host of a cluster: what runs there of `built`, which is then loaded by nobody. Empty: there is one host.
+  /// By host of a cluster: what runs there of `built`, which is then never loaded. Empty: there is one host.
   std::vector<plan::BuiltPlan> parts{};
 
   /// What its first host runs.
@@ -42,8 +42,8 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
                                      const plan::PlanTargets& targets, const ProgramOptions& options,
                                      support::Diagnostics& diags);
 
-/// Loads a program, which must outlive the executor. Its constants become one region (join_host_constants). The parts of
-/// several hosts all run in this process (local_hosts.h), without a replanner. Returns null after an error.
+/// Loads a program, which must outlive the executor. Its constants become one region (join_host_constants). The parts
+/// of several hosts all run in this process (local_hosts.h), without a replanner. Returns null after an error.
 std::unique_ptr<runtime::Executor> load_program(Program& program, int threads, support::Diagnostics& diags,
                                                 runtime::LoadOptions options = {},
                                                 std::shared_ptr<runtime::Replanner> replanner = nullptr);

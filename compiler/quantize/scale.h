@@ -17,7 +17,7 @@ struct Scale {
   friend bool operator==(const Scale&, const Scale&) = default;
 };
 
-/// The scale with which i8 covers the range and 0, which it represents exactly. Of a range that is 0 alone: 1.
+/// The scale with which i8 covers the range and 0, which it represents exactly. For a range of 0 alone: 1.
 Scale scale_of(Range range);
 
 enum class WeightScales { PerChannel, PerTensor };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a model in f32 can work on integers: operators that ONNX has a quantised form of, with the activation behind
+// Where a model in f32 can work on integers: operators that ONNX has a quantised form of, with the activation after
 // them.
 //
 //     %c = Conv(%x, %w, %b)   %y = Relu(%c)     a site that reads %x and makes %y: the least integer of %y stands for 0

@@ -87,7 +87,7 @@ class LimitKeeper {
     return ratio / std::max(saved ? saved->value() : usual_saving(sites), 1e-12);
   }
 
-  /// Of a partition that was not tried alone: its share of what all of them save.
+  /// What a partition saves that was not tried alone: its share of what all of them save.
   double usual_saving(const std::vector<size_t>& sites) const {
     const auto all = std::count(chosen_->best.wanted.begin(), chosen_->best.wanted.end(), true);
     if (!chosen_->in_f32.is_possible()) return static_cast<double>(sites.size());
@@ -116,7 +116,7 @@ class LimitKeeper {
     return trials_.settle(wanted);
   }
 
-  /// Of the sites that went last, keeps the largest number within the limits, those with the least noise first.
+  /// Keeps the largest number of the sites that went last within the limits, those with the least noise first.
   bool give_back(const std::vector<bool>& before) {
     std::vector<std::vector<size_t>> alone;
     for (size_t site = 0; site < before.size(); ++site) {

@@ -35,7 +35,7 @@ class ErrorMeter {
   };
   std::optional<EndToEnd> end_to_end(const ir::Graph& quantized, support::Diagnostics& diags) const;
 
-  /// Of each group of sites alone, on exact operands.
+  /// The error of each group of sites alone, on exact operands.
   std::optional<std::vector<QuantizationError>> of_groups(const QuantizableModel& model,
                                                           const std::vector<std::vector<size_t>>& groups,
                                                           support::Diagnostics& diags) const;

@@ -2,10 +2,10 @@
 // Quantises a model where it pays and stays accurate.
 //
 //   1. The ranges of its values are observed on the calibration inputs, or read.
-//   2. The sites are placed as integers: all; those that a device runs; none. The cheapest counts. Then each partition of
-//      integers is tried in f32, and stays so if that is not more expensive.
-//   3. While a limit of error or accuracy does not hold, the partition with the most noise for the time that it saves goes
-//      back to f32, and the rest is placed again. Of the last one, as many sites as the limit permits stay, those
+//   2. The sites are placed as integers: all; those that a device runs; none. The cheapest counts. Then each partition
+//      of integers is tried in f32, and stays so if that is not more expensive.
+//   3. While a limit of error or accuracy does not hold, the partition with the most noise for the time that it saves
+//      goes back to f32, and the rest is placed again. In the last one, as many sites as the limit permits stay, those
 //      with the least noise first.
 //
 // Each step is a search of the whole model, so that costs of conversions, launches and copies count. The order of steps

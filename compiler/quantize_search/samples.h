@@ -17,7 +17,7 @@ namespace collage::driver {
 class Samples {
  public:
   int64_t count() const { return count_; }
-  /// Of run `index`, in the order of the model's inputs.
+  /// The inputs of run `index`, in the order of the model's inputs.
   std::vector<runtime::Tensor> inputs(int64_t index) const;
 
  private:

@@ -36,7 +36,7 @@ ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement
   return rows;
 }
 
-/// The lines of an answer: a head without indentation, then rows of a label and a text; a row without a label belongs to the
+/// The lines of an answer: a head without indentation, then rows of label and text; one without a label belongs to the
 /// label above it.
 ordered_json answer_list(const std::string& text) {
   ordered_json answers = ordered_json::array();

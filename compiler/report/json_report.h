@@ -13,7 +13,8 @@
 //                      summary each, `refused` with every reason, the top one first
 //     conversions      {reorders, copies, casts, bytes, predicted_s}
 //     baselines        [{strategy, predicted}], in the unit of the objective
-//     limits           [{limit, gain}]: without it the plan would cost at least so much less, in the unit of the objective
+//     limits           [{limit, gain}]: without it the placement would cost at least so much less, in the unit of the
+//                      objective
 //     rewrites, costs, considered, evolved, rivals, wrote   texts of these lines of the summary
 //     growth_capped    seeds whose growth a limit ended
 //     uncompiled       {operator: nodes on reference kernels}

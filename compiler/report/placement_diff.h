@@ -24,8 +24,8 @@ struct NamedPlacement {
   FoundPlacement found;
 };
 
-/// `{a, b, predicted_s: [2], partitions: [2], conversions: [2], places: [{place, cost_s: [2]}], moved: [{node, op, from,
-/// to}], regrouped: [{node, op, from, to}]}`: what the lines say.
+/// `{a, b, predicted_s: [2], partitions: [2], conversions: [2], places: [{place, cost_s: [2]}], moved: [{node, op,
+/// from, to}], regrouped: [{node, op, from, to}]}`: what the lines say.
 nlohmann::ordered_json placement_diff_object(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b);
 
 std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b);

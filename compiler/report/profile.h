@@ -42,16 +42,16 @@ struct ProfiledPlan {
   runtime::Executor& runs;  ///< that makes it run: the same, or of a part for another host than the first, the first's
 };
 
-/// Runs the plan some times on `inputs`. Of a part for one host of several, copies to and from others are left out: they
-/// wait for these. Returns nullopt after an error: a run failed.
+/// Runs the plan some times on `inputs`. In a part for one host of several, copies to and from other hosts are left
+/// out: their times include waiting for these hosts. Returns nullopt after an error: a run failed.
 std::optional<Profile> profile_model(const ProfiledPlan& profiled, const std::vector<runtime::Tensor>& inputs,
                                      support::Diagnostics& diags);
 
 /// As lines: the first `rows` rows, the others summed up, and the first `rows` slots.
 std::string print(const Profile& profile, size_t rows);
 
-/// `{model, runs, seconds, rows: [{kind, what, seconds}]}`, of a concurrent plan also `{makespan_s, timeline: [{start_s,
-/// finish_s, on: [text], what}]}`; rows of a profile over several hosts have `host`.
+/// `{model, runs, seconds, rows: [{kind, what, seconds}]}`, of a concurrent plan also
+/// `{makespan_s, timeline: [{start_s, finish_s, on: [text], what}]}`; rows of a profile over several hosts have `host`.
 std::string to_json(const Profile& profile);
 
 }  // namespace collage::driver

@@ -11,7 +11,7 @@
 
 namespace collage::driver {
 
-/// Of results against those in f32.
+/// Differences of results from those in f32.
 struct QuantizationError {
   double largest = 0;  ///< max |difference| / max |result in f32|, of the worst tensor
   double signal = 0;   ///< sum of squares of the results in f32

@@ -44,7 +44,7 @@ struct Report {
   size_t compiled = 0;    ///< kernels, for those
   size_t cached = 0;      ///< and those known from before
   size_t not_needed = 0;  ///< and those that were not measured
-  double could_save = 0;  ///< of the plan's cost: what those could, at their bounds
+  double could_save = 0;  ///< of the placement's cost: what those could, at their bounds
   const place::Objective* objective = place::default_objective();
   Cost value;          ///< of the objective
   Duration predicted;  ///< latency: the steps in sequence
@@ -57,7 +57,8 @@ struct Report {
   uint64_t states = 0;
   double search_seconds = 0;
   std::vector<std::pair<std::string, Cost>> baselines;  ///< other strategies and their values
-  /// Texts of limits that keep the plan from being cheaper: `max partitions 3` of vx3 (vx3.rules:19), and by how much.
+  /// Texts of limits that keep the placement from being cheaper: `max partitions 3` of vx3 (vx3.rules:19), and by how
+  /// much.
   std::vector<std::pair<std::string, Cost>> limits;
   std::string considered;                    ///< how `--candidate-placement` compares
   std::string evolved;                       ///< what `evolve` measured

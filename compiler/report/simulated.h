@@ -14,7 +14,7 @@ bool is_simulated(const ir::Backend& backend);
 
 /// `simulated   npu, dsp: …`, a line below the table; empty where none is.
 std::string simulated_line(const std::vector<std::string>& simulated);
-/// Of those of the names that are simulated.
+/// The same line for the activations that are simulated among the names shown.
 std::string simulated_line(const std::vector<Activation>& activations, const std::vector<std::string>& shown);
 
 }  // namespace collage::driver

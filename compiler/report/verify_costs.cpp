@@ -47,7 +47,7 @@ class StepRows {
   std::map<std::string, size_t> rows_;
 };
 
-/// Of the last run of another host's part.
+/// Seconds of each step in the last run of another host's part.
 std::vector<double> step_seconds(const runtime::Executor& executor) {
   std::vector<double> seconds;
   for (const runtime::Slot& slot : executor.timeline().slots()) seconds.push_back((slot.finish - slot.start).seconds());

@@ -13,7 +13,7 @@
 // difference between the last two rows is the error of an additive model: caches, copies of inputs and results, calls
 // between steps.
 //
-// Of a plan for several hosts, which run in this process, a copy between two hosts counts as its sender sees it: the
+// In a plan for several hosts, which run in this process, a copy between two hosts counts as its sender sees it: the
 // receiver's time is mostly a wait.
 #pragma once
 

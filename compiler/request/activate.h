@@ -28,7 +28,7 @@ struct CodePermission {
 
 /// Returns all registered backends, or those that `targets` name (`npu`, `npu,lanes=16`), in the order of registration.
 /// Rules whose generator `code` or the processor refuses do not match.
-/// A backend that this build cannot run, or whose code may not run, is absent: a line in the summary, and an error only if
+/// A backend that this build cannot run, or whose code may not run, is absent: a line in the summary, an error only if
 /// `targets` names it. Plug-ins of the others are loaded.
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
                                                 support::Diagnostics& diags, const codegen::CodeTarget& code = {},

@@ -24,7 +24,7 @@ std::optional<std::vector<place::Constraint>> read_constraints(const Settings& s
 std::set<std::string> together_in_part(const std::string& text, const ir::Graph& part,
                                        const support::Diagnostics& diags);
 
-/// What of an option is about nodes of a part of the model; empty: nothing. `is_together`: of `--together`, which is about
+/// The part of an option about nodes in a part of the model; empty: none. `is_together`: for `--together`, which has
 /// two nodes at least.
 std::string constraint_in_part(const std::string& text, bool is_together, const ir::Graph& part,
                                const support::Diagnostics& diags);

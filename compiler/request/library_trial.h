@@ -13,7 +13,7 @@ namespace collage::driver {
 
 using LibraryTrial = std::function<bool(std::string_view library, std::string_view op, const runtime::AttrMap& attrs)>;
 
-/// Returns a function that runs an operator of one f32 operand, on numbers of every exponent and both signs, and returns
+/// Returns a function that runs an operator of one f32 operand on numbers of every exponent and both signs, and returns
 /// whether the library makes a NaN where the reference kernel makes none. Returns false for what the library refuses.
 /// Answers are kept; calls may overlap.
 LibraryTrial trial_for_nan();

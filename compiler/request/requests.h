@@ -63,7 +63,7 @@ struct CostRequest {
   bool repeats_disturbed = true;          ///< costs that were measured on a busy machine are measured again
   bool times_rivals = true;               ///< plans that are predicted to take hardly more are timed beside the best
   std::string measure_on{};               ///< machine of workers whose costs count: `arch=aarch64`; empty: this one
-  /// What follows where the server of the database is lost: `forget` measures and keeps in memory, `estimate` measures no
+  /// What follows where the database server is lost: `forget` measures and keeps in memory, `estimate` measures no
   /// more, any other text names the database that is used from then on.
   std::string when_lost{kForgetLost};
 };

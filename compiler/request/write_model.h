@@ -29,7 +29,7 @@ std::set<std::filesystem::path> files_of_constants(const ir::Graph& graph, const
 /// Makes `graph` printable for a file in `place.folder`:
 ///   - constants from files in that folder or below keep their file, its path now relative to it (it was relative to
 ///     `model_folder`);
-///   - those from elsewhere, which the text may not lead to (support/file_access.h), and written-out constants of more than a
+///   - those from elsewhere, which the text may not name (support/file_access.h), and written constants of more than a
 ///     few elements move into the weights file, which joins `files`;
 ///   - small ones, splats and seeds stay text.
 /// The name of the weights file, empty if none is needed; nothing after an error.

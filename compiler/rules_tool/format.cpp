@@ -63,7 +63,7 @@ class Breaker {
                         [](const FormatToken* token) { return token->depth == 0 && token->is("="); });
   }
 
-  /// Of the breaks that keep the line within its width, the one that hurts least; the last of those.
+  /// The break with the least penalty that keeps the line within its width; the last one among equals.
   size_t end_of_line(size_t begin, size_t indent) const {
     size_t column = indent;
     size_t best = kNone;

@@ -107,7 +107,7 @@ class FamilyMutation {
     return false;
   }
 
-  /// Whatever the reason.
+  /// Whether the test is refused, for any reason.
   bool is_refused(size_t test, ir::Backend& backend) {
     for (size_t member = tests_.first(); member < tests_.end(); ++member)
       backend.rules[member].tests[test].because = "";

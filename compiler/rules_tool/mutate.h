@@ -7,8 +7,8 @@
 // The same is done to each part of a rewrite's `when` that `and` joins.
 //
 // A clause that can go without a test failing is untested: the rule could lose it unnoticed. So is a
-// `deny`. The conditions of several kernels only choose among them, which tests do not see: they are left alone, as is what
-// asks for the machine.
+// `deny`. The conditions of several kernels only choose among them, which tests do not see: they are left alone, as is
+// what asks for the machine.
 #pragma once
 
 #include "compiler/ir/rules/rule_set.h"

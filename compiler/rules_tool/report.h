@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `collage-rules check` and `test` found, for programs: as JSON, and tests as JUnit's XML.
 //
-//     {"tests": [{"backend": "npu", "rule": "conv", "at": "npu.rules:30", "kind": "ok", "passed": true}, …], "passed": 12, …}
+//     {"tests": [{"backend": "npu", "rule": "conv", "at": "npu.rules:30", "kind": "ok", "passed": true},
+//                …], "passed": 12, …}
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

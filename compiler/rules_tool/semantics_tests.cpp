@@ -56,7 +56,7 @@ class LoweringTest {
   LoweringTest(const ir::Backend& backend, const ir::RuleTest& test, support::Diagnostics& diags)
       : backend_(backend), test_(test), diags_(diags) {}
 
-  /// Of the matches of one rule that have these nodes.
+  /// Tests the matches of one rule that have these nodes.
   bool run(const Graph& graph, int rule, const std::vector<ir::NodeId>& nodes) {
     for (const Trial& trial : kTrials) {
       std::mt19937_64 random(1);

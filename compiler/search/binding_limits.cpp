@@ -28,7 +28,7 @@ std::vector<BindingLimit> limits_of(const SearchInput& input) {
 }  // namespace
 
 std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& found) {
-  // A plan over very many instances is not searched again.
+  // A placement over very many instances is not searched again.
   if (!found.solution.is_limited || input.objective->is_concurrent() || input.built.spread) return {};
   std::vector<BindingLimit> binding;
   for (BindingLimit& limit : limits_of(input)) {

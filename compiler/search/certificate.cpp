@@ -112,7 +112,7 @@ certificate::CertificateFile certificate_of(const SearchInput& input, const Foun
   place::ProofOptions options;
   options.max_seconds = input.options.max_seconds;
   options.stop = input.options.stop;
-  // Those of another problem's candidates say nothing of these.
+  // Multipliers of another problem do not fit these candidates.
   if (!found.problem) options.multipliers = file.solution.multipliers.get();
   options.judge = [&](const place::Proof& proof) {
     file.proof = proof;
@@ -128,7 +128,7 @@ certificate::CertificateFile certificate_of(const SearchInput& input, const Foun
 std::string to_string(const certificate::CertificateFile& file) {
   const Cost cost = file.solution.cost, bound = file.proof.bound;
   if (!file.proof.exists()) return "no bound is proven";
-  // What its code does in place takes less of a host than is counted (place/README.md).
+  // Code that works in place takes less of a host's memory than is counted (place/README.md).
   const bool has_limited_host =
       std::any_of(file.problem.owners.begin(), file.problem.owners.end(),
                   [](const place::Owner& owner) { return owner.memory && runtime::is_host_space(owner.instance); });

@@ -24,10 +24,10 @@ struct Costs {
 
 /// Costs are measured where the settings say so, or leave the choice and an active rule file says `cost measured`.
 /// Without a database (none is wanted, or there is no home to keep one in) they are forgotten after this compilation. A
-/// database that cannot be used, or a measuring process that does not exist, is a warning. With a server, its workers are
-/// asked (measure/fleet/). Costs of another machine, `--measure-on`, are an error without such a worker. `rules`: the paths that
-/// `active` were read from; `cache`: of compiled code, for the measuring process; null: none. The listener lives as
-/// long as the costs.
+/// database that cannot be used, or a measuring process that does not exist, is a warning. With a server, its workers
+/// are asked (measure/fleet/). Costs of another machine, `--measure-on`, are an error without such a worker. `rules`:
+/// the paths that `active` were read from; `cache`: of compiled code, for the measuring process; null: none. The
+/// listener lives as long as the costs.
 Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
                  const support::FileCache* cache, const WorkListener& listener, support::Diagnostics& diags);
 

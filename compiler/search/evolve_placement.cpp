@@ -50,7 +50,7 @@ class PlacementEvolution {
     report->genes = genes_.choices().size();
   }
 
-  /// Nothing where no other plan ran.
+  /// Nothing where no other placement ran.
   std::optional<FoundPlacement> search(int evaluations) {
     std::vector<Genome> first{Genome(genes_.choices().size(), 0)};
     placements_.emplace(first[0], seed_);
@@ -107,7 +107,7 @@ class PlacementEvolution {
   }
 
   double fitness(const Genome& genome) {
-    // What a placement lacks, room on a device for instance, is a reason to leave it, and none to complain.
+    // A placement that does not fit, for lack of memory for instance, is skipped without a diagnostic.
     support::SourceManager sources;
     support::Diagnostics quiet(sources);
     const FoundPlacement* found = placement_of(genome);

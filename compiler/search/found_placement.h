@@ -19,7 +19,7 @@ struct FoundPlacement {
   ir::Placement placement;                 ///< after partitions were joined where their backend wants it
   std::vector<place::CandidateId> chosen;  ///< candidates of the problem, as the search chose them
   place::Solution solution;                ///< what it was made of, before partitions were joined
-  /// Of which these are; null: that of the input.
+  /// The problem of these candidates; null: that of the input.
   std::shared_ptr<const place::Problem> problem = nullptr;
   /// Costs of chosen candidates that the search did without.
   std::vector<std::pair<place::CandidateId, Cost>> measured_later{};
@@ -32,7 +32,7 @@ struct FoundPlacement {
   double seconds = 0;     ///< of the search
   /// Memories that its plan exceeds, of the partitions as the search chose them where not even these fit.
   std::vector<plan::DeviceMemory> exceeded{};
-  /// Of the placement, where the search compiled it without a warning; else null.
+  /// The program of the placement, where the search compiled it without a warning; else null.
   std::shared_ptr<const Program> program = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What code for the host keeps resident is known once a plan is compiled: weights are packed, or transformed. From a plan that
-// was too large the next search gets the bytes that the code of its candidates keeps beyond those counted:
+// What code for the host keeps resident is known once a plan is compiled: weights are packed, or transformed. From a
+// plan that was too large the next search gets the bytes that the code of its candidates keeps beyond those counted:
 //
 //     counted of {conv}: w, 576 KiB
 //     kept by its code: p0.packed0, 1024 KiB      =>      {conv} has one more constant, of 448 KiB, on every host
@@ -28,8 +28,8 @@ class LearnedConstants {
   /// The problem with all that was learned. Candidates are numbered as in the one that was asked.
   const place::BuiltProblem& built() const { return learned_ == nullptr ? asked_ : *learned_; }
 
-  /// Adds what the code of a plan keeps beyond what is counted; `chosen`: candidates, each a partition of the plan. Returns
-  /// whether there is such a thing.
+  /// Adds what the code of a plan keeps beyond what is counted; `chosen`: candidates, each a partition of the plan.
+  /// Returns whether there is such a thing.
   bool learn(const runtime::Plan& plan, const std::vector<place::CandidateId>& chosen);
 
   /// By instance: bytes that were learned of chosen candidates. An outlined plan does not have them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search as it would be without some of its limits: what a limit costs, and which one leaves no plan.
+// A search as it would be without some of its limits: what a limit costs, and which one leaves no placement.
 #pragma once
 
 #include <memory>

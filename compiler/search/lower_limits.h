@@ -10,8 +10,8 @@
 
 namespace collage::driver {
 
-/// Takes `attempt` + 1 times what was missing from each device. A device without partitions only passes values on: then its
-/// neighbours get nothing.
+/// Takes `attempt` + 1 times what was missing from each device. A device without partitions only passes values on: then
+/// its neighbours get nothing.
 void lower_limits(const ir::Placement& placement, const std::vector<plan::DeviceMemory>& devices, int attempt,
                   std::vector<place::MemoryLimit>* limits);
 

@@ -13,8 +13,9 @@ namespace collage::driver {
 /// The memory of some host has a limit, so that a model may be too large for all.
 bool has_limited_host(const SearchInput& input);
 
-/// `the constants of the model take 6 GiB and its largest operator works with 12 MiB; `host` has 2 GiB: …`, or the same of an
-/// operator that fits into none; empty where some memory has no limit, or where no bound shows that bytes are missing.
+/// `the constants of the model take 6 GiB and its largest operator works with 12 MiB; `host` has 2 GiB: …`, or the same
+/// of an operator that fits into none; empty where some memory has no limit, or where no bound shows that bytes are
+/// missing.
 std::string shortage_text(const SearchInput& input);
 
 /// Which memories the best placement that was found exceeds, and by how much.

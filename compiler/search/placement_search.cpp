@@ -24,7 +24,7 @@ using place::Simpler;
 using place::Solution;
 using place::Strategy;
 
-/// Of the time that the user allows: a search for a placement to compare with.
+/// The part of the user's time limit that a search for a placement to compare with may take.
 constexpr double kPartOfSimpler = 0.1;
 
 /// `12.3 ms, bound 12.1 ms, gap 1.6 %`
@@ -166,8 +166,8 @@ std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
   return found;
 }
 
-/// After searches that refused plans, or had limits that were too low: what a simpler strategy finds in the same memory may be
-/// better, as is any placement that fits where this one does not.
+/// After searches that refused plans, or had limits that were too low: what a simpler strategy finds in the same memory
+/// may be better, as is any placement that fits where this one does not.
 void PlacementSearch::take_better_baseline(FoundPlacement* found) {
   constexpr size_t kFewNodes = 64;  // up to here strategies that search take little time
   const bool takes_each = !fits_at_once_ || asked_.graph.node_count() <= kFewNodes;
@@ -208,7 +208,7 @@ std::vector<std::pair<std::string, Cost>> costs_without_search(const SearchInput
   const SearchInput quick = with_part_of_time(input, kPartOfSimpler);
   for (const Strategy& simpler : simpler_strategies(input, Simpler::Shown)) {
     const bool is_host = !simpler.backends.empty();
-    // What greed takes depends on costs that were not measured then.
+    // The cost of the greedy strategy depends on costs that were not measured then.
     if (!is_host && input.built.lazy.not_needed > 0) continue;
     std::string why;
     const std::optional<FoundPlacement> found = PlacementSearch(quick, simpler).find(&why);

@@ -3,8 +3,8 @@
 // that is found comes from here.
 //
 //     find:   fit, then baselines where limits of memory may have cost a good placement
-//     fit:    solve, overlap, weigh the plan; again with less memory, or with constants that its code turned out to keep,
-//             while it is too large
+//     fit:    solve, overlap, weigh the plan; again with less memory, or with constants that its code turned out to
+//             keep, while it is too large
 //     solve:  the strategy on the problem (place/solve.h), within the limits of memory
 #pragma once
 
@@ -24,12 +24,12 @@ class PlacementSearch {
       : asked_(input), input_(input), strategy_(std::move(strategy)) {}
 
   /// The best placement whose plan fits into the memory of devices and hosts. What is proven is proven by the count of
-  /// memory in the problem, which is never too high: a placement that later searches lead to is optimal only if it costs
-  /// that bound. Returns nullopt if the strategy finds none; `why` then says so in one sentence.
+  /// memory in the problem, which is never too high: a placement that later searches lead to is optimal only if it
+  /// costs that bound. Returns nullopt if the strategy finds none; `why` then says so in one sentence.
   std::optional<FoundPlacement> find(std::string* why);
 
-  /// The solution of the input's problem, or of `built`, which is that problem with other prices or constants. Reports to
-  /// the listener. Where nothing fits it is what would be chosen in more memory: its plan says what is missing.
+  /// The solution of the input's problem, or of `built`, which is that problem with other prices or constants. Reports
+  /// to the listener. Where nothing fits it is what would be chosen in more memory: its plan says what is missing.
   std::optional<place::Solution> solve(const place::BuiltProblem& built, std::string* why = nullptr) const;
 
  private:

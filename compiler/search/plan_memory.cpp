@@ -9,7 +9,8 @@
 namespace collage::driver {
 namespace {
 
-/// Devices, and hosts of a cluster, whose memory the outlined plan exceeds. `more`: bytes by instance that only code shows.
+/// Devices, and hosts of a cluster, whose memory the outlined plan exceeds. `more`: bytes by instance that only code
+/// shows.
 std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Placement& placement,
                                          const std::map<std::string, int64_t>& more = {}) {
   const bool is_on_host = std::all_of(placement.partitions.begin(), placement.partitions.end(),
@@ -42,8 +43,8 @@ bool weighs_code(const SearchInput& input) {
   return input.compiles && input.targets != nullptr && input.targets->is_cluster() && has_limited_host(input);
 }
 
-/// Sets what the plan of a placement exceeds: by its outline, then, where it fits and hosts have limits, by its code. Returns
-/// the code if that is too large.
+/// Sets what the plan of a placement exceeds: by its outline, then, where it fits and hosts have limits, by its code.
+/// Returns the code if that is too large.
 std::shared_ptr<const Program> weigh(const SearchInput& input, FoundPlacement* found) {
   found->exceeded = exceeded(input, found->placement);
   if (!found->exceeded.empty() || !weighs_code(input)) return nullptr;

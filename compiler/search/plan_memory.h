@@ -12,8 +12,8 @@
 
 namespace collage::driver {
 
-/// By how many bytes the outlined plan of a solution, joined or not, exceeds memories. `more`: bytes by instance that only code
-/// shows.
+/// By how many bytes the outlined plan of a solution, joined or not, exceeds memories. `more`: bytes by instance that
+/// only code shows.
 std::map<std::string, int64_t> excess_of_plan(const SearchInput& input, const place::Solution& solution,
                                               const std::map<std::string, int64_t>& more);
 

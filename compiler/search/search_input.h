@@ -28,7 +28,7 @@ struct SearchInput {
   const ir::Graph& graph;
   const place::BuiltProblem& built;
   const ir::RuleSet& rules;
-  const ir::Placement& written;  ///< partitions of the model or a plan: never joined with others, they keep their names
+  const ir::Placement& written;  ///< partitions of the model or a placement: never joined with others, names kept
   std::vector<place::MemoryLimit> limits{};
   place::SearchOptions options{};
   const place::Objective* objective = place::default_objective();
@@ -36,7 +36,7 @@ struct SearchInput {
   const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
   const WorkListener* listener = nullptr;       ///< null: none
   support::FileCache* cache = nullptr;          ///< of compiled code, where placements are timed; null: none
-  const plan::PlanTargets* targets = nullptr;   ///< whose memory plans are held against; null: they are not
+  const plan::PlanTargets* targets = nullptr;   ///< whose memory plans must fit into; null: not checked
   SearchLog* log = nullptr;                     ///< of searches with a listener; null: none is kept
   /// Plans over hosts with limits of memory are compiled, so that what their code keeps is held against the limits.
   bool compiles = false;
@@ -45,8 +45,8 @@ struct SearchInput {
   const place::BuiltProblem& priced_problem() const { return priced != nullptr ? *priced : built; }
 };
 
-/// The same search of another problem of the graph, which has the prices of the objective; without a listener and a log. It
-/// compiles nothing.
+/// The same search of another problem of the graph, which has the prices of the objective; without a listener and a
+/// log. It compiles nothing.
 SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& built);
 
 }  // namespace collage::driver

@@ -63,8 +63,8 @@ std::vector<Rival> rivals_of(const SearchInput& input, const FoundPlacement& bes
   return rivals;
 }
 
-/// The rival with the costs that the search did without, and what all placements cost at least as `bound` was that before.
-/// Nothing: a part of it cannot be measured.
+/// The rival with the costs that the search did without, and what all placements cost at least as `bound` was that
+/// before. Nothing: a part of it cannot be measured.
 std::optional<FoundPlacement> with_measured_costs(const SearchInput& input, const FoundPlacement& rival, Cost bound,
                                                   measure::MeasuredCosts& costs) {
   std::vector<CandidateId> unmeasured;

@@ -14,14 +14,14 @@
 namespace collage::driver {
 namespace {
 
-/// A plan that keeps all other limits.
+/// A placement that keeps all other limits.
 std::optional<place::Solution> solve_without(const SearchInput& input, const place::Strategy& strategy,
                                              LimitKind kind) {
   const LiftedSearch lifted = without_limits(input, {{kind}});
   return PlacementSearch(lifted.input, strategy).solve(*lifted.built);
 }
 
-/// The limit of backends without which there would be a plan; empty if it is none of them alone.
+/// The limit of backends without which there would be a placement; empty if it is none of them alone.
 std::string deciding_limit(const SearchInput& input, const place::Strategy& strategy) {
   const place::Problem& problem = input.built.problem;
   const auto owner_of = [&](place::CandidateId c) { return problem.candidates[c].owner; };

@@ -9,8 +9,8 @@
 
 namespace collage::driver {
 
-/// A node that none of the strategy's backends may run, the limit without which there would be a placement, or one sentence
-/// about the whole. Expects that there is none. Searches again without limits.
+/// A node that none of the strategy's backends may run, the limit without which there would be a placement, or one
+/// sentence about the whole. Expects that there is none. Searches again without limits.
 std::string why_no_placement(const SearchInput& input, const place::Strategy& strategy);
 
 }  // namespace collage::driver

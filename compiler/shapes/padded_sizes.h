@@ -36,16 +36,16 @@ class SizeProver {
                  const RowSizes& sizes);
   /// The inputs of the model, in the order of the proof's.
   const std::vector<std::string>& inputs() const { return inputs_; }
-  /// Of an input of the last bucket.
+  /// The type of an input of the last bucket.
   ir::DType dtype_of(size_t input) const { return bucket_->value(bucket_->inputs()[input]).type.dtype; }
-  /// Whether the last bucket has the shapes of a variant of the table: whatever else fixed sizes when its plan was made, a
-  /// proof for other ones says nothing.
+  /// Whether the last bucket has the shapes of a variant of the table: whatever else fixed sizes when its plan was
+  /// made, a proof for other ones says nothing.
   bool is_of_variant(const runtime::ShapeTable& table, size_t variant) const;
 
  private:
   /// Nullopt, with the reason, where the model cannot be specialised as a whole.
   std::optional<ir::Graph> graph_for(const std::vector<ir::ShapeBinding>& bindings, std::string* why) const;
-  /// Of each input of the graph the axis that is the dimension; nullopt where it stands in one twice.
+  /// For each input of the graph, the axis that is the dimension; nullopt where an input has it twice.
   std::optional<std::vector<int>> axes_of(const ir::Graph& graph, std::string* why) const;
 
   const ModelSource& source_;

@@ -11,13 +11,13 @@
 //     rows      its shapes differ along one axis, and the first slices of the larger one are the smaller one
 //     sized     anything else that follows from the size: the result of a Shape, the target of a Reshape
 //
-// Constants are compared by their elements; whatever a graph computes from the size of the dimension has become one. For
-// nodes, the definition of an operator (ir/ops/row_rule.h) says along which axes it keeps rows apart. What it does not say
-// is not proved.
+// Constants are compared by their elements; whatever a graph computes from the size of the dimension has become one.
+// For nodes, the definition of an operator (ir/ops/row_rule.h) says along which axes it keeps rows apart. What it does
+// not say is not proved.
 //
-// Padding repeats the last row, so that padded rows are as valid as that one: nothing is divided by a zero, and no index
-// is out of range, that would not be without them. Where rows no longer repeat (a constant was added that has other
-// elements there), operators that can fail by a value are not proved.
+// Padding repeats the last row, so that padded rows are as valid as that one: nothing is divided by a zero, and no
+// index is out of range, that would not be without them. Where rows no longer repeat (a constant was added that has
+// other elements there), operators that can fail by a value are not proved.
 //
 // What is proved is mathematical: another size may run on other kernels, which add in another order.
 #pragma once

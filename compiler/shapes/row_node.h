@@ -35,7 +35,7 @@ class RowNode {
   bool has(size_t i) const { return i < operands() && node().inputs[i].is_valid(); }
   bool has_result(size_t i) const { return i < node().outputs.size() && node().outputs[i].is_valid(); }
 
-  /// Of an operand that is left out: the same.
+  /// The state of an operand; an operand that is left out has an empty state.
   RowState state(size_t i) const { return has(i) ? states_[node().inputs[i]] : RowState(); }
   bool has_rows(size_t i) const { return state(i).has_rows(); }
   int axis(size_t i) const { return state(i).axis; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that ir/ops/row_rule.h names. Each is called with at least one operand that has rows, or with one that follows from the
-// size where it decides a shape; it gives every result its state, or returns false.
+// The rules that ir/ops/row_rule.h names. Each is called with at least one operand that has rows, or with one that
+// follows from the size where it decides a shape; it gives every result its state, or returns false.
 #include <algorithm>
 #include <cstdint>
 
@@ -156,7 +156,7 @@ bool product(RowNode& node, size_t a, size_t b) {
     meeting.add(b, from_inner > 0 ? node.result_rank(0) - 1 : batch_end + from_inner);
   }
   if (!meeting.holds()) return false;
-  // Of a batch the other operand has one matrix for all.
+  // In a batch the other operand has one matrix for all.
   const int trailing = node.result_rank(0) - batch_end;
   for (size_t i : {a, b}) {
     if (!node.has_rows(i) && meeting.axis() < batch_end && node.rank(i) > 2) meeting.broadcast(i, trailing, 2);

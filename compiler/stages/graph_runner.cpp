@@ -136,7 +136,7 @@ const ResultTypes& GraphRunner::result_types(GraphRef body, const ResultTypes& i
 }
 
 ResultTypes GraphRunner::make_types(GraphRef body, const FindValue& find) const {
-  // What is wrong with the body is an error only where it runs.
+  // Problems of the body are errors only where it runs.
   support::Diagnostics unheard(diags_.sources());
   std::optional<import::ImportedStage> stage;
   if (auto order = import::order_of_nodes(*file_, body, unheard)) {
@@ -177,7 +177,7 @@ GraphRunner::Point* GraphRunner::point_of(GraphRef graph, std::vector<int> nodes
   return point.get();
 }
 
-/// What the nodes read of others.
+/// Values that the nodes read from outside.
 std::vector<std::string> GraphRunner::reads_of(GraphRef graph, const std::vector<int>& nodes) const {
   std::set<std::string> reads, made;
   for (int index : nodes) file_->add_names(graph, index, reads, made);
@@ -338,7 +338,7 @@ StageResult GraphRunner::run_operator(int index, GraphRef graph, const NodeView&
   return results;
 }
 
-/// What went wrong is among the diagnostics.
+/// The reason is among the diagnostics.
 Status GraphRunner::failure(const std::string& where) {
   return Status::error(fmt::format("{}: a stage of it cannot be compiled", where));
 }

@@ -58,14 +58,14 @@ class GraphRunner {
   /// The results of a body. `inputs` in the order of its inputs; `outer`: the graph around it; `name`: for reports.
   StageResult run(import::GraphRef body, const std::vector<StageValue>& inputs, const Scope* outer,
                   const std::string& name);
-  /// What the results of a body would be for inputs of such types (nullopt: no tensor), without a run: what follows from
-  /// them, else what is declared, with open dimensions as 0. As many answers as stages are kept; this one holds until the
-  /// next call.
+  /// What the results of a body would be for inputs of such types (nullopt: no tensor), without a run: what follows
+  /// from them, else what is declared, with open dimensions as 0. As many answers as stages are kept; this one holds
+  /// until the next call.
   const ResultTypes& result_types(import::GraphRef body, const ResultTypes& inputs, const Scope* outer);
 
   const import::OnnxFile& file() const { return *file_; }
-  /// Stages made so far, those that were dropped too, in the order in which they were made. After many the last report is
-  /// about all others.
+  /// Stages made so far, those that were dropped too, in the order in which they were made. After many the last report
+  /// is about all others.
   std::vector<StageReport> reports() const;
   /// Where the settings ask for it: the stages of reports about one stage, but for those that compute nothing.
   std::vector<KeptStage> kept_stages() const;

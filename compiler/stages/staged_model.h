@@ -19,7 +19,7 @@ class StagedModel {
               std::map<std::string, ir::Tensor> bound, StageSettings settings, size_t kept,
               support::Diagnostics& diags);
 
-  /// Of outputs only the names are known before a run.
+  /// The ports. Only the names of outputs are known before a run.
   const runner::ModelPorts& ports() const { return ports_; }
   /// In the order of the ports. An output that is no tensor is a failure.
   runtime::Result<std::vector<ir::Tensor>> run(const std::vector<ir::Tensor>& inputs);
@@ -32,7 +32,7 @@ class StagedModel {
   runner::ModelPorts ports_;
 };
 
-/// A line for each stage: what it was made for, how it runs, what is run on the host behind it.
+/// A line for each stage: what it was made for, how it runs, what is run on the host after it.
 std::string print(const std::vector<StageReport>& reports);
 
 }  // namespace collage::driver

@@ -10,8 +10,8 @@
 
 namespace collage::syntax {
 
-/// `link` is the link with its properties. A latency that is not stated is added. Returns nullopt where the bandwidth is not
-/// stated as a number with a unit, or the latency is stated as something else.
+/// `link` is the link with its properties. A latency that is not stated is added. Returns nullopt where the bandwidth
+/// is not stated as a number with a unit, or the latency is stated as something else.
 std::optional<std::string> with_figures(std::string_view link, double bytes_per_second, double latency_seconds);
 
 }  // namespace collage::syntax

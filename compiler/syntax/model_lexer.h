@@ -5,7 +5,7 @@
 #include "model_parser.h"
 #include "runtime/support/check.h"
 
-// Of the generated scanner (`%option reentrant`, prefix `collage_model_`).
+// Functions of the generated scanner (`%option reentrant`, prefix `collage_model_`).
 int collage_model_lex_init_extra(collage::grammar::model::ScanState* state, void** scanner);
 struct yy_buffer_state* collage_model__scan_bytes(const char* bytes, int size, void* scanner);
 int collage_model_lex_destroy(void* scanner);

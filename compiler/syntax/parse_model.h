@@ -15,8 +15,8 @@ enum class OnErrors {
   LeaveOut  ///< statements with a syntax error are left out
 };
 
-/// Returns nullopt if the text has a syntax error, or is no model at all; each statement is read on its own, so there may
-/// be several diagnostics.
+/// Returns nullopt if the text has a syntax error, or is no model at all; each statement is read on its own, so there
+/// may be several diagnostics.
 std::optional<ModelAst> parse_model(const support::SourceManager& sources, support::FileId file,
                                     support::Diagnostics& diags, OnErrors errors = OnErrors::Fail);
 

@@ -5,7 +5,7 @@
 #include "rules_parser.h"
 #include "runtime/support/check.h"
 
-// Of the generated scanner (`%option reentrant`, prefix `collage_rules_`).
+// Functions of the generated scanner (`%option reentrant`, prefix `collage_rules_`).
 int collage_rules_lex_init_extra(collage::grammar::rules::ScanState* state, void** scanner);
 struct yy_buffer_state* collage_rules__scan_bytes(const char* bytes, int size, void* scanner);
 int collage_rules_lex_destroy(void* scanner);

@@ -385,7 +385,7 @@ def gpt2_small():
 
 # Quantised networks. A quantised value is a triple (i8 tensor, scale, zero point) of names.
 
-# What i8 stands for: 0 … 4 behind a ReLU (which the clamp at the zero point -128 is), -4 … 4 otherwise.
+# What i8 stands for: 0 … 4 after a ReLU (which the clamp at the zero point -128 is), -4 … 4 otherwise.
 RECTIFIED, SIGNED = (4 / 255, -128), (8 / 255, -3)
 
 

@@ -135,8 +135,8 @@ class Session {
   double device_seconds() const { return collage_session_device_seconds(handle_.get()); }
   std::uint64_t link_bytes() const { return collage_session_link_bytes(handle_.get()); }
 
-  /// The input of each run after the next one is the output of the run before, which stays where it is. Their buffers may
-  /// then be null.
+  /// The input of each run after the next one is the output of the run before, which stays where it is. Their buffers
+  /// may then be null.
   void keep(std::size_t output, std::size_t input) {
     char error[512];
     if (collage_session_keep(handle_.get(), output, input, error, sizeof(error)) != 0) throw Error(error);

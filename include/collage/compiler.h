@@ -20,9 +20,9 @@
  * Threads: a compiler and all models and placements that come from it are used by one thread at a time. Compilers are
  * independent of each other. An executable may be used by several threads (runtime.h).
  *
- * Ownership: every handle is freed by its own function, in any order; what it needs of others it keeps alive. Texts that
- * are returned as `const char*` belong to the handle and live as long as it, or until the next call of the same function
- * with it; those that are returned as `char*` are freed by collage_text_free.
+ * Ownership: every handle is freed by its own function, in any order; what it needs of others it keeps alive. Texts
+ * that are returned as `const char*` belong to the handle and live as long as it, or until the next call of the same
+ * function with it; those that are returned as `char*` are freed by collage_text_free.
  */
 #ifndef COLLAGE_COMPILER_H
 #define COLLAGE_COMPILER_H
@@ -43,14 +43,14 @@ COLLAGE_API const char* collage_compiler_version(void);
 COLLAGE_API collage_compiler* collage_compiler_create(uint32_t abi_version);
 COLLAGE_API void collage_compiler_free(collage_compiler* compiler);
 
-/* Reads rule files, or folders of them, in place of the rules that came with the library. 0 after success. With no paths
- * there are no rules: everything runs on the host. */
+/* Reads rule files, or folders of them, in place of the rules that came with the library. 0 after success. With no
+ * paths there are no rules: everything runs on the host. */
 COLLAGE_API int collage_compiler_rules(collage_compiler* compiler, const char* const* paths, size_t count);
 
-/* Holds a file in memory: from now on, where a model, a rule file or a placement of exactly this path is read, `bytes` is
- * read, whether there is such a file or not. A path that ends in .onnx is a model of ONNX, as everywhere. Files that the
- * bytes lead to are looked for in the folder of the path. The bytes are copied; NULL: the file is forgotten. 0 after
- * success. */
+/* Holds a file in memory: from now on, where a model, a rule file or a placement of exactly this path is read, `bytes`
+ * is read, whether there is such a file or not. A path that ends in .onnx is a model of ONNX, as everywhere. Files that
+ * the bytes lead to are looked for in the folder of the path. The bytes are copied; NULL: the file is forgotten. 0
+ * after success. */
 COLLAGE_API int collage_compiler_file(collage_compiler* compiler, const char* path, const void* bytes, size_t size);
 
 /* Changes a setting for the steps that follow. 0 after success. Names and values are those of the command's options:
@@ -125,13 +125,13 @@ COLLAGE_API char* collage_placement_text(const collage_placement* placement);
 COLLAGE_API char* collage_placement_json(const collage_placement* placement);
 /* The JSON of `collagec --json`, without what further searches would add: baselines and limits. */
 COLLAGE_API char* collage_placement_summary_json(const collage_placement* placement);
-/* A JSON list with an object for each node, in the order of the graph: node, op, partition, backend, device, rules, macs,
- * flops, results. The rules are those that match the node. */
+/* A JSON list with an object for each node, in the order of the graph: node, op, partition, backend, device, rules,
+ * macs, flops, results. The rules are those that match the node. */
 COLLAGE_API char* collage_placement_nodes_json(const collage_placement* placement);
 /* Why nodes are where they are: NAME, a pattern, op:NAME or model.ir:12-20. NULL after an error.
  *
- * Both questions are about placements for `latency`; with another objective they are errors. Measured costs that the search
- * did without are measured first, which may take a while. */
+ * Both questions are about placements for `latency`; with another objective they are errors. Measured costs that the
+ * search did without are measured first, which may take a while. */
 COLLAGE_API char* collage_why(const collage_placement* placement, const char* nodes);
 /* Why nodes are not on a backend. NULL after an error. */
 COLLAGE_API char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend);
@@ -144,17 +144,18 @@ COLLAGE_API char* collage_why_not_json(const collage_placement* placement, const
 COLLAGE_API char* collage_compare_json(const collage_placement* placement, int32_t runs);
 COLLAGE_API void collage_placement_free(collage_placement* placement);
 
-/* Compiles a placement. What is placed over the hosts of a cluster runs on all of them in this process, and is saved as a
- * package with a part for each (runtime.h). */
+/* Compiles a placement. What is placed over the hosts of a cluster runs on all of them in this process, and is saved as
+ * a package with a part for each (runtime.h). */
 COLLAGE_API collage_executable* collage_build(const collage_placement* placement);
 
-/* Where the time of runs goes: JSON with what each kernel, conversion and copy takes, the least of some runs. Also of an
- * executable that was read from a package. `inputs`: as collage_session_run has them; NULL: random ones. Over the hosts of a
- * cluster each row has the host that it runs on, and what hosts wait for is in none. Of an executable of several shapes it
- * is about the first. Diagnostics are left with `compiler`. NULL after an error. */
+/* Where the time of runs goes: JSON with what each kernel, conversion and copy takes, the least of some runs. Also of
+ * an executable that was read from a package. `inputs`: as collage_session_run has them; NULL: random ones. Over the
+ * hosts of a cluster each row has the host that it runs on, and what hosts wait for is in none. For an executable
+ * of several shapes it describes the first. Diagnostics are left with `compiler`. NULL after an error. */
 COLLAGE_API char* collage_profile_json(collage_compiler* compiler, const collage_executable* executable,
                                        const void* const* inputs);
-/* The same of the specialisation for the shapes of the inputs, which are padded as collage_shaped_session_run has it. */
+/* The same of the specialisation for the shapes of the inputs, which are padded as collage_shaped_session_run has
+ * it. */
 COLLAGE_API char* collage_profile_arrays_json(collage_compiler* compiler, const collage_executable* executable,
                                               const collage_array* inputs, size_t count);
 
@@ -162,19 +163,20 @@ COLLAGE_API char* collage_profile_arrays_json(collage_compiler* compiler, const 
  * shapes that values decide are run, too. Used by one thread at a time, together with its compiler. */
 typedef struct collage_dynamic_session collage_dynamic_session;
 
-/* Reads a model, .onnx or text, whose specialisations are placed and compiled with the settings as they are now; `shape` and
- * `placement` count for nothing. A size between two of `buckets` is padded to the next larger one, by the last row again, and
- * the results are cut, where it is proved that they do not depend on it: then nothing is compiled for the size. The results
- * differ from those of the size itself by no more than the order of sums in other kernels. Where it is not proved there is
- * a warning with the reason, once for a dimension. The `kept` specialisations that were used last stay, at least 1. NULL
- * after an error, such as buckets of something that is no open dimension of the model. */
+/* Reads a model, .onnx or text, whose specialisations are placed and compiled with the settings as they are now;
+ * `shape` and `placement` count for nothing. A size between two of `buckets` is padded to the next larger one, by the
+ * last row again, and the results are cut, where it is proved that they do not depend on it: then nothing is compiled
+ * for the size. The results differ from those of the size itself by no more than the order of sums in other kernels.
+ * Where it is not proved there is a warning with the reason, once for a dimension. The `kept` specialisations that were
+ * used last stay, at least 1. NULL after an error, such as buckets of something that is no open dimension of the
+ * model. */
 COLLAGE_API collage_dynamic_session* collage_dynamic_session_create(collage_compiler* compiler, const char* path,
                                                                     size_t kept);
 COLLAGE_API size_t collage_dynamic_session_input_count(const collage_dynamic_session* session);
 /* NULL where there is no such input. */
 COLLAGE_API const char* collage_dynamic_session_input_name(const collage_dynamic_session* session, size_t index);
-/* One run. `inputs`: `count` of them, in the order of the model's inputs. 0 after success. Shapes that were not met before
- * are specialised to first, which takes as long as compiling. */
+/* One run. `inputs`: `count` of them, in the order of the model's inputs. 0 after success. Shapes that were not met
+ * before are specialised to first, which takes as long as compiling. */
 COLLAGE_API int collage_dynamic_session_run(collage_dynamic_session* session, const collage_array* inputs,
                                             size_t count);
 /* Results of the last run, which live until the next one. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The plug-in ABI, plain C: a shared library that runs whole partitions in host memory. A rule file names it by
- * `runtime plugin "libNAME.so"`; with `--allow-code` Collage looks for it in the folder of the rule file, then in the folders of the
- * environment variable COLLAGE_PLUGIN_PATH.
+ * `runtime plugin "libNAME.so"`; with `--allow-code` Collage looks for it in the folder of the rule file, then in the
+ * folders of the environment variable COLLAGE_PLUGIN_PATH.
  *
  * A plug-in exports one function, `collage_plugin_entry`. Collage asks it for the version that it was compiled with
  * itself; a plug-in that does not have that version returns NULL and is absent. Then, for each partition:

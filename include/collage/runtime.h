@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs compiled models, plain C: libcollage_runtime. Executables come from the compiler in the same process (compiler.h) or
- * from a file, which needs no compiler.
+ * Runs compiled models, plain C: libcollage_runtime. Executables come from the compiler in the same process
+ * (compiler.h) or from a file, which needs no compiler.
  *
  *     collage_executable  a compiled model: never changes after it was made
  *     collage_session     memory and devices' queues for runs of an executable; all sessions share its constants
@@ -11,20 +11,21 @@
  *     collage_tensor      a tensor read from a file
  *
  * Errors: a function that can fail returns 0 for success, or a handle, and otherwise writes a text into `error` (of
- * `error_size` bytes, always terminated; NULL with 0: no text is wanted). Handles that are NULL are accepted everywhere:
- * what is given one fails, and freeing it does nothing, so that a program can check the last step alone.
+ * `error_size` bytes, always terminated; NULL with 0: no text is wanted). Handles that are NULL are accepted
+ * everywhere: what is given one fails, and freeing it does nothing, so that a program can check the last step alone.
  *
- * Threads: functions on one executable may be called from several threads at once, so may those on one collage_requests;
- * functions on one session of either kind or one request from one thread at a time. Sessions are independent of each other, also those of
- * one executable.
+ * Threads: functions on one executable may be called from several threads at once, so may those on one
+ * collage_requests; functions on one session of either kind or one request from one thread at a time. Sessions are
+ * independent of each other, also those of one executable.
  *
- * Devices: a command that fails is given again a few times. Where a device is lost, its part of the model runs on an equal
- * device or on the host from then on, and the run is finished there.
+ * Devices: a command that fails is given again a few times. Where a device is lost, its part of the model runs on an
+ * equal device or on the host from then on, and the run is finished there.
  *
- * Hosts: an executable that was compiled for the hosts of a cluster runs all of their parts in this process, a thread for
- * each beside its own, with what hosts send each other passed on in memory. Each session has all parts loaded for itself and
- * shares constants of hosts alone. A failure of any part is that of the run, with the host named: `host[1]: …`; the next run has
- * the parts loaded anew, and kept values start from their buffers again. Parts on several machines are for `mpirun collage-run`.
+ * Hosts: an executable that was compiled for the hosts of a cluster runs all of their parts in this process, a thread
+ * for each beside its own, with what hosts send each other passed on in memory. Each session has all parts loaded for
+ * itself and shares constants of hosts alone. A failure of any part is that of the run, with the host named:
+ * `host[1]: …`; the next run has the parts loaded anew, and kept values start from their buffers again. Parts on
+ * several machines are for `mpirun collage-run`.
  *
  * Ownership: every handle is freed by its own function, in any order; what it needs of others it keeps alive. Texts and
  * arrays that a function returns belong to the handle and live as long as it.
@@ -71,7 +72,7 @@ typedef struct collage_array {
   const void* data;
 } collage_array;
 
-/* Of an executable of several shapes these are about the first. */
+/* For an executable of several shapes these describe the first. */
 COLLAGE_API size_t collage_executable_input_count(const collage_executable* executable);
 COLLAGE_API size_t collage_executable_output_count(const collage_executable* executable);
 /* NULL where there is no such input or output. */
@@ -81,19 +82,20 @@ COLLAGE_API const collage_port* collage_executable_output(const collage_executab
 COLLAGE_API double collage_executable_predicted_seconds(const collage_executable* executable);
 /* The placed model as a text in the model language, without weights, as `collage-run --placed` prints it. */
 COLLAGE_API const char* collage_executable_placed(const collage_executable* executable);
-/* Writes a package, as `collagec -o NAME.collage` does: a file of any name, which `collage-run` and the function below read
- * (for the hosts of a cluster: `mpirun collage-run`).
- * It is for processors that have what this one has. An earlier file of the name is replaced when the new one is whole. */
+/* Writes a package, as `collagec -o NAME.collage` does: a file of any name, which `collage-run` and the function below
+ * read (for the hosts of a cluster: `mpirun collage-run`).
+ * It is for processors that have what this one has. An earlier file of the name is replaced when the new one is
+ * whole. */
 COLLAGE_API int collage_executable_save(const collage_executable* executable, const char* path, char* error,
                                         size_t error_size);
-/* Reads a package. NULL after an error: a file of another kind, a damaged one, one of another format version, or one for
- * another processor. The file stays mapped as long as the executable and its sessions live: replace it by renaming, do not
- * write into it. */
+/* Reads a package. NULL after an error: a file of another kind, a damaged one, one of another format version, or one
+ * for another processor. The file stays mapped as long as the executable and its sessions live: replace it by renaming,
+ * do not write into it. */
 COLLAGE_API collage_executable* collage_executable_load(const char* path, char* error, size_t error_size);
 COLLAGE_API void collage_executable_free(collage_executable* executable);
 
-/* Specialisations in a package that `collagec --buckets` wrote; 1 for any other executable. Reading the package reads the
- * first of them, and each other one when it is first used. */
+/* Specialisations in a package that `collagec --buckets` wrote; 1 for any other executable. Reading the package reads
+ * the first of them, and each other one when it is first used. */
 COLLAGE_API size_t collage_executable_shape_count(const collage_executable* executable);
 /* `batch=8,seq=64`; "" of an executable that no buckets made, NULL where there is no such specialisation. */
 COLLAGE_API const char* collage_executable_shape_name(const collage_executable* executable, size_t index);
@@ -105,9 +107,10 @@ COLLAGE_API collage_executable* collage_executable_shape(const collage_executabl
 /* Loads an executable. `threads`: of the host, at most 1024; 0: as many as it was compiled for. NULL after an error. */
 COLLAGE_API collage_session* collage_session_create(const collage_executable* executable, int32_t threads, char* error,
                                                     size_t error_size);
-/* One run. Buffers are the caller's, in the order of the executable's inputs and outputs, each of the bytes that its port
- * says, NULL or not where these are 0; an output must not overlap another buffer. They need no alignment; those aligned to
- * 64 bytes are used in place where the plan permits it, the others are copied. After a failure the outputs hold anything. */
+/* One run. Buffers are the caller's, in the order of the executable's inputs and outputs, each of the bytes that its
+ * port says, NULL or not where these are 0; an output must not overlap another buffer. They need no alignment; those
+ * aligned to 64 bytes are used in place where the plan permits it, the others are copied. After a failure the outputs
+ * hold anything. */
 COLLAGE_API int collage_session_run(collage_session* session, const void* const* inputs, void* const* outputs,
                                     char* error, size_t error_size);
 /* Simulated time that devices and links have spent on the runs of the session, in seconds. */
@@ -115,10 +118,11 @@ COLLAGE_API double collage_session_device_seconds(const collage_session* session
 /* Bytes that the runs of the session have moved over links of devices, and between hosts, both ways. */
 COLLAGE_API uint64_t collage_session_link_bytes(const collage_session* session);
 
-/* From now on the input of each run is the output of the run before: a cache of keys and values, a state. The next run takes
- * the input from its buffer, as the start; after that the pointers of the two are not used and may be NULL, and that of the
- * output from the next run on. The value stays where it is: on its device, crossing no link, where output and input are
- * copied from and to the same device and nothing on the host uses them. Output and input have the same dtype and shape. */
+/* From now on the input of each run is the output of the run before: a cache of keys and values, a state. The next run
+ * takes the input from its buffer, as the start; after that the pointers of the two are not used and may be NULL, and
+ * that of the output from the next run on. The value stays where it is: on its device, crossing no link, where output
+ * and input are copied from and to the same device and nothing on the host uses them. Output and input have the same
+ * dtype and shape. */
 COLLAGE_API int collage_session_keep(collage_session* session, size_t output, size_t input, char* error,
                                      size_t error_size);
 /* Copies the value of a kept output after the last run into `buffer`, of the bytes that its port says. */
@@ -134,8 +138,8 @@ COLLAGE_API collage_shaped_session* collage_shaped_session_create(const collage_
                                                                   size_t kept, char* error, size_t error_size);
 /* One run, by the specialisation for the shapes of the inputs, `count` of them in the order of the executable's. A size
  * between two specialisations runs in the next larger one where it was proved that results do not depend on what is
- * padded: inputs get more rows, the last one again, and the results have the rows of the inputs. Other shapes are refused
- * with those that there are. */
+ * padded: inputs get more rows, the last one again, and the results have the rows of the inputs. Other shapes are
+ * refused with those that there are. */
 COLLAGE_API int collage_shaped_session_run(collage_shaped_session* session, const collage_array* inputs, size_t count,
                                            char* error, size_t error_size);
 /* Results of the last run, which live until the next one. */
@@ -149,15 +153,16 @@ COLLAGE_API void collage_shaped_session_free(collage_shaped_session* session);
 /* What collage_requests_submit returns where as many requests wait as may. */
 #define COLLAGE_BUSY 2
 
-/* Loads an executable for several runs at once: `workers` of them, at least 1, each with `threads` of the host as a session
- * has them. At most `capacity` more requests wait, at least 1. `instances`: how many of each device there are, such as
- * "npu=2": each request goes to the one with the fewest requests; not for the hosts of a cluster. NULL: as many as the
- * executable was compiled for. NULL after an error. */
+/* Loads an executable for several runs at once: `workers` of them, at least 1, each with `threads` of the host as a
+ * session has them. At most `capacity` more requests wait, at least 1. `instances`: how many of each device there are,
+ * such as "npu=2": each request goes to the one with the fewest requests; not for the hosts of a cluster. NULL: as many
+ * as the executable was compiled for. NULL after an error. */
 COLLAGE_API collage_requests* collage_requests_open(const collage_executable* executable, int32_t threads,
                                                     int32_t workers, size_t capacity, const char* instances,
                                                     char* error, size_t error_size);
-/* Hands a run over and returns at once: 0 with `*request`, COLLAGE_BUSY where there is no room, or 1 after another error;
- * `*request` is then NULL. Buffers as collage_session_run has them; they stay as they are until the request is done. */
+/* Hands a run over and returns at once: 0 with `*request`, COLLAGE_BUSY where there is no room, or 1 after another
+ * error; `*request` is then NULL. Buffers as collage_session_run has them; they stay as they are until the request is
+ * done. */
 COLLAGE_API int collage_requests_submit(collage_requests* requests, const void* const* inputs, void* const* outputs,
                                         collage_request** request, char* error, size_t error_size);
 /* Requests that were accepted are served first. */

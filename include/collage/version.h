@@ -5,8 +5,9 @@
 
 #define COLLAGE_VERSION "0.1.0"
 
-/* Of compiler.h and runtime.h: changes with every change that a compiled program would notice. It is the number in the
- * names of the shared libraries (libcollage_runtime.so.1), and programs hand it over when they start. */
+/* Version of the binary interface in compiler.h and runtime.h: changes with every change that a compiled program would
+ * notice. It is the number in the names of the shared libraries (libcollage_runtime.so.1), and programs hand it over
+ * when they start. */
 #define COLLAGE_ABI_VERSION 1
 
 #endif

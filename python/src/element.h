@@ -11,8 +11,8 @@
 
 namespace collage::python {
 
-/// An element type, one for each row of enum collage_dtype. NumPy has no bf16 and no floats of 8 and 4 bits: arrays show
-/// their bits as unsigned integers. Integers of less than a byte lie one to a byte.
+/// An element type, one for each row of enum collage_dtype. NumPy has no bf16 and no floats of 8 and 4 bits: arrays
+/// show their bits as unsigned integers. Integers of less than a byte lie one to a byte.
 struct Element {
   int32_t dtype;      ///< enum collage_dtype
   const char* name;   ///< as the model language writes it

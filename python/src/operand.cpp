@@ -184,7 +184,7 @@ Operand operand_of_capsule(const py::object& capsule, const Port& port) {
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor") == 0) {
     throw py::type_error("input `" + port.name + "`: `__dlpack__` gives no capsule named \"dltensor\"");
   }
-  // The capsule stays as it is: whoever made it frees the tensor with it.
+  // The capsule stays as it is: its producer frees the tensor with it.
   const DLTensor& tensor = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"))->dl_tensor;
   if (tensor.device.device_type != kDLCPU && tensor.device.device_type != kDLCUDAHost) {
     throw py::value_error("input `" + port.name + "`: the tensor is not in the memory of the host");

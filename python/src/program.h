@@ -47,9 +47,10 @@ class Program {
   /// Names of the specialisations; empty where the model was compiled for one shape.
   std::vector<std::string> shapes() const;
 
-  /// The inputs in their order, by place and then by name. Throws TypeError where one is missing, given twice or unknown.
+  /// The inputs in their order, by place and then by name. Throws TypeError where one is missing, given twice or
+  /// unknown.
   std::vector<Operand> operands(const pybind11::tuple& by_place, const pybind11::dict& by_name) const;
-  /// Of several shapes: as `operands`, of any shape.
+  /// Operands of a program of several shapes: as `operands`, of any shape.
   Arrays arrays(const pybind11::tuple& by_place, const pybind11::dict& by_name) const;
   bool is_shaped() const { return is_shaped_; }
   /// One run.

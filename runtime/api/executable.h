@@ -37,16 +37,16 @@ class NamedPort {
   collage_port port_{};
 };
 
-/// Of one shape. What is public never changes after it was made.
+/// A model compiled for one shape. What is public never changes after construction.
 class CompiledModel {
  public:
   CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads, std::string placed);
-  /// Of a plan for several hosts, which all run in this process: their parts, in their order, with constants that lie
-  /// ready.
+  /// Expects the parts of a plan for several hosts, which all run in this process, in their order, with constants
+  /// already loaded.
   CompiledModel(std::vector<HostPart> parts, int threads, std::string placed);
 
   /// The loaded plan, and what takes over where a device is lost; one for all sessions of so many threads. It is kept
-  /// as long as one of them. Of several hosts each session has all parts loaded for itself.
+  /// as long as one of them. With several hosts each session has all parts loaded for itself.
   Result<std::shared_ptr<Recovery>> recovery(int threads) const;
   /// Writes a package.
   Status save(const std::string& path) const;

@@ -127,7 +127,7 @@ bool lacks(Pointer* const* buffers, const std::vector<bool>& needed) {
   return false;
 }
 
-/// What the kept values of the session do without may be null.
+/// Buffers that kept values replace may be null.
 bool lacks_buffer(const RecoveringExecution& execution, const void* const* inputs, void* const* outputs) {
   const collage::runtime::Execution& current = execution.current();
   const collage::runtime::Plan& plan = current.program().plan();
@@ -223,7 +223,7 @@ Result<bool> save(const collage_executable* executable, const char* path) {
   return true;
 }
 
-/// What each host runs, of a package for several.
+/// The parts of each host, for a package for several.
 Result<std::vector<collage::runtime::HostPart>> parts_of(const collage::runtime::PackageSet& set) {
   std::vector<collage::runtime::HostPart> parts;
   for (size_t host = 0; host < set.hosts(); ++host) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of any shape, and the specialisation that takes them (plan/shape_table.h). Both libraries use it, as executable.h.
+// Inputs of any shape, and the specialisation that takes them (plan/shape_table.h). Both libraries use it, as
+// executable.h.
 #pragma once
 
 #include <memory>

@@ -20,7 +20,7 @@ class ShapedSession {
 
   /// After a failure there are no results.
   Status run(std::span<const collage_array> inputs);
-  /// Of the last run, with the rows of its inputs.
+  /// Results of the last run, with the rows of its inputs.
   const std::vector<Tensor>& results() const { return results_; }
   size_t taken() const { return taken_; }
 

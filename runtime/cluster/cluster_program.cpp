@@ -9,8 +9,8 @@
 namespace collage::runtime {
 namespace {
 
-// A ticket is a message of rank 0 on the channel for tickets: what the others do next on the channel that goes with it. That
-// of a run is its number, which counts from 1 over all channels.
+// A ticket is a message of rank 0 on the channel for tickets: what the others do next on the channel that goes with it.
+// The ticket of a run is its number, which counts from 1 over all channels.
 constexpr uint64_t kEndTicket = 0;
 
 int ticket_channel(int channel) {
@@ -174,7 +174,7 @@ void ClusterProgram::answer_requests(Lane& lane) {
     lock.unlock();
     Answer outputs = lane.executor->run(request.inputs);
     lock.lock();
-    if (outputs) ++answered_;  // whoever has the answer finds it counted
+    if (outputs) ++answered_;  // counted before the caller sees the answer
     lock.unlock();
     request.answer.set_value(std::move(outputs));
   }
@@ -214,8 +214,8 @@ void ClusterProgram::follow(Lane& lane) {
   }
 }
 
-/// The run is in the lines of arenas where its number says, as on rank 0: behind all that have smaller ones. False: these
-/// do not come.
+/// The run is in the lines of arenas where its number says, as on rank 0: after all that have smaller ones. False:
+/// these do not come.
 bool ClusterProgram::announce(Lane& lane, uint64_t number) {
   const bool is_in_order = program_->arenas().are_shared();
   std::unique_lock lock(mutex_);

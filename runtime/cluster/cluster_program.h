@@ -5,14 +5,14 @@
 //     rank k    serve(): on each channel, a ticket -> run of part k -> the next ticket … until rank 0 ends
 //
 // Each channel has an execution of its own in a thread of its own: up to R requests are in flight, and those of one
-// channel follow each other. On each host one step of the host runs at a time, with all threads, for the request that came
-// first (exec/host_turns.h): as a stage of a pipeline it passes on what it began. What is sent for a request is sent on its
-// channel, so that requests never meet (remote_device.h says why there is no deadlock). Inputs and outputs are those of
-// rank 0.
+// channel follow each other. On each host one step of the host runs at a time, with all threads, for the request that
+// came first (exec/host_turns.h): as a stage of a pipeline it passes on what it began. What is sent for a request is
+// sent on its channel, so that requests never meet (remote_device.h says why there is no deadlock). Inputs and outputs
+// are those of rank 0.
 //
-// Where a memory has no room for R arenas, requests use them in turn (exec/arenas.h), on all ranks in the order in which rank 0
-// began them: a ticket has the number of its request, and a rank whose memories are short begins no request before those
-// with smaller numbers.
+// Where a memory has no room for R arenas, requests use them in turn (exec/arenas.h), on all ranks in the order in
+// which rank 0 began them: a ticket has the number of its request, and a rank whose memories are short begins no
+// request before those with smaller numbers.
 //
 // A failure of one part is the failure of all: every rank's functions return with its reason.
 #pragma once
@@ -48,8 +48,8 @@ class ClusterProgram {
  public:
   using Answer = Result<std::vector<Tensor>>;
 
-  /// On all ranks at once; fails on all, with the same reason, where it fails on one: where the plan is not the part for
-  /// this rank, or cannot be loaded.
+  /// On all ranks at once; fails on all, with the same reason, where it fails on one: where the plan is not the part
+  /// for this rank, or cannot be loaded.
   static Result<std::unique_ptr<ClusterProgram>> open(Plan plan, std::shared_ptr<const Code> code,
                                                       std::shared_ptr<Transport> transport, ClusterOptions options);
   /// On rank 0, as `end`.
@@ -64,7 +64,8 @@ class ClusterProgram {
   /// On other ranks: runs this part for each request until rank 0 ends.
   Status serve();
 
-  /// Of a channel; not while requests are answered. On rank 0 its runs are those of all ranks, as requests are.
+  /// The executor of a channel; not while requests are answered. On rank 0 its runs are those of all ranks, as requests
+  /// are.
   Executor& executor(int channel) { return *lanes_[static_cast<size_t>(channel)]->executor; }
   const Executor& executor(int channel) const { return *lanes_[static_cast<size_t>(channel)]->executor; }
   Transport& transport() const { return *transport_; }
@@ -78,7 +79,7 @@ class ClusterProgram {
     std::vector<Tensor> inputs;
     std::promise<Answer> answer{};
   };
-  /// What one channel has.
+  /// State of one channel.
   struct Lane {
     int channel = 0;
     std::unique_ptr<Executor> executor{};

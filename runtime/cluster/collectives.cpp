@@ -44,7 +44,7 @@ Result<std::string> receive_text(Transport& transport, int peer, TimeLimit limit
   return text;
 }
 
-/// Of one other rank, on rank 0.
+/// Reads the clock of one other rank, on rank 0.
 Result<ClockReading> read_clock(Transport& transport, int peer) {
   ClockReading best;
   for (int round = 0; round < kClockRounds; ++round) {

@@ -23,8 +23,8 @@ Result<std::string> broadcast(Transport& transport, const std::string& text, Tim
 /// Returns when all ranks have come here.
 Status barrier(Transport& transport);
 
-/// The same answer on all ranks: ok if it is ok on all, and all have the same `key`; otherwise a line for each thing that
-/// is wrong, and where it is wrong, unless that is so everywhere:
+/// The same answer on all ranks: ok if it is ok on all, and all have the same `key`; otherwise a line for each thing
+/// that is wrong, and where it is wrong, unless that is so everywhere:
 ///
 ///     rank 1 on node7: cannot read: No such file or directory
 ///     ranks 2 on node8, 3 on node8: is no Collage package
@@ -36,7 +36,8 @@ struct ClockReading {
   int64_t round_trip_ns = 0;  ///< of the message that it was read with; the offset is right to half of that
 };
 
-/// By rank, on rank 0; empty on others. A message goes there and back again several times, and the shortest time counts:
+/// By rank, on rank 0; empty on others. A message goes there and back again several times, and the shortest time
+/// counts:
 ///
 ///     rank 0   sends at 100 ................ has the answer at 140     =>   offset 5000 - (100 + 140) / 2, within 20
 ///     rank k             answers: it is 5000

@@ -165,7 +165,7 @@ Status LocalHosts::end(Status status) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return running_ == 0; });
   lock.unlock();
-  // The first failure of all, which the others only heard of.
+  // The first failure of all, which the others only received.
   return transport_->failure();
 }
 
@@ -200,7 +200,7 @@ size_t LocalHosts::link_bytes() const {
       const Traffic messages = execution.program().device(static_cast<int>(d)).traffic();
       counted_elsewhere += messages.out + (host_number(specs[d].space) == 0 ? messages.in : 0);
     }
-    // Of a run that failed, messages that arrived are no bytes of its steps.
+    // After a failed run, messages that arrived do not count as bytes of its steps.
     const size_t own = execution.runner().link_bytes().all();
     all += own - std::min(own, counted_elsewhere);
   }

@@ -43,10 +43,11 @@ class LocalHosts : public Companion {
   void begin() override;
   Status end(Status status) override;
   Duration device_time() const override;
-  /// Without what is sent to or received from the first host, which counts it itself; a value between two others counts once.
+  /// Without what is sent to or received from the first host, which counts it itself; a value between two others counts
+  /// once.
   size_t link_bytes() const override;
 
-  /// Of host 1 on; to observe it, while no run is under way.
+  /// The executor of host 1 or a later one; to observe it, while no run is under way.
   Executor& executor(size_t host) { return *parts_[host - 1].executor; }
 
  private:
@@ -75,8 +76,8 @@ struct LoadedHosts {
 /// Loads the parts of all hosts, in their order, each with `threads` threads. A lost device is final.
 Result<LoadedHosts> load_local_hosts(const std::vector<HostPart>& parts, int threads, const LoadOptions& options);
 
-/// The same for any number of executions at once: each has all parts loaded for itself, and after a failure anew. Constants
-/// of hosts are shared where they lie ready (Plan::host_constants).
+/// The same for any number of executions at once: each has all parts loaded for itself, and after a failure anew.
+/// Constants of hosts are shared where they lie ready (Plan::host_constants).
 Result<std::shared_ptr<Recovery>> open_local_hosts(std::vector<HostPart> parts, int threads, LoadOptions options);
 
 }  // namespace collage::runtime

@@ -12,7 +12,7 @@
 namespace collage::runtime {
 namespace {
 
-/// What the ranks have in common.
+/// State that the ranks share.
 class LocalHub {
  public:
   LocalHub(int size, std::string (*name_of)(int)) : size_(size), name_of_(name_of) {}

@@ -17,9 +17,9 @@ struct MpiLaunch {
   int size = 0;        ///< ranks; 0: MPI has to be asked
 };
 
-/// What the environment says: OMPI_COMM_WORLD_SIZE is of OpenMPI's mpirun, PMI_SIZE of MPICH's, PMIX_RANK of a batch system
-/// that speaks PMIx, as OpenMPI does. COLLAGE_MPI names the module where that is wrong, or is `none`. Returns nullopt
-/// where nothing started ranks.
+/// What the environment says: OMPI_COMM_WORLD_SIZE is of OpenMPI's mpirun, PMI_SIZE of MPICH's, PMIX_RANK of a batch
+/// system that speaks PMIx, as OpenMPI does. COLLAGE_MPI names the module where that is wrong, or is `none`. Returns
+/// nullopt where nothing started ranks.
 std::optional<MpiLaunch> find_mpi_launch();
 
 /// Where modules lie, beside the program that runs.

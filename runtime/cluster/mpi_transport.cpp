@@ -299,14 +299,14 @@ class MpiTransport::Loop {
     }
   }
 
-  /// Of all ranks rank 0 hears, all others hear rank 0.
+  /// Rank 0 receives signs of life from all ranks, all other ranks from rank 0.
   bool hears(int peer) const {
     return peer != rank_ && (rank_ == 0 || peer == 0);
   }
 
   void look_after_ranks() {
     const LoopClock::time_point now = LoopClock::now();
-    // Who was stopped itself has not listened.
+    // A process that was stopped has not received signs of life meanwhile.
     if (seconds_between(last_round_, now) > options_.silence.count() / 4) heard_.assign(heard_.size(), now);
     last_round_ = now;
     if (failure().is_ok()) {
@@ -326,7 +326,7 @@ class MpiTransport::Loop {
     }
   }
 
-  /// At most one is under way to each rank: where nobody takes them they do not pile up.
+  /// At most one is under way to each rank: messages that are not received do not pile up.
   void send_beat(int peer) {
     void*& request = beats_[static_cast<size_t>(peer)];
     if (request != nullptr) {
@@ -362,8 +362,8 @@ class MpiTransport::Loop {
       posted_.clear();
     }
     if (announces) announce(reason.message());
-    // MPI may still move what is under way whenever it is called. The others get some time to hear of the failure; after that
-    // it is not called any more, so that the memory of transfers can be given back.
+    // MPI may still move what is under way whenever it is called. The others get some time to hear of the failure;
+    // after that it is not called any more, so that the memory of transfers can be given back.
     if (!is_silent_ && failed_for < kLastCalls.count()) return;
     is_silent_ = true;
     for (Operation& operation : active_) operation.transfer->complete(reason);

@@ -5,11 +5,12 @@
 // what others post, tests what is under way, and sleeps for moments in between, longer ones the longer nothing happens.
 // Messages of more than `piece_bytes` bytes go in several, since MPI counts bytes in an int.
 //
-// Beside the messages of others it looks after the ranks. Rank 0 and each other rank send each other a sign of life every
-// half second. Who is silent for `silence` was killed, stopped or cut off: whoever notices says so to all, and from then
-// on all transfers fail with that reason. After a failure each rank has a moment to say why it ends; then MPI_Abort ends
-// them all, also those that do not answer; a rank that was stopped on the same machine is first let go on, since some
-// `mpirun` ask politely before they kill. A rank that does not come to its end by itself is ended all the same.
+// Beside the messages of others it looks after the ranks. Rank 0 and each other rank send each other a sign of life
+// every half second. A rank that is silent for `silence` was killed, stopped or cut off: the rank that notices reports
+// it to all, and from then on all transfers fail with that reason. After a failure each rank has a moment to say why it
+// ends; then MPI_Abort ends them all, also those that do not answer; a rank that was stopped on the same machine is
+// first let go on, since some `mpirun` ask politely before they kill. A rank that does not come to its end by itself is
+// ended all the same.
 //
 //     rank 2 is stopped   ..4 s..   rank 0: "rank 2 has not answered for 4 s" => all   ..1.5 s..   MPI_Abort
 #pragma once
@@ -40,8 +41,9 @@ class MpiTransport : public Transport {
   /// As `leave`.
   ~MpiTransport() override;
 
-  /// The end, on all ranks, when no transfer is under way: waits for all ranks and leaves MPI. After a failure it ends the
-  /// processes of all ranks with `code`, this one too, a moment later: whatever is to be said of it was said before.
+  /// The end, on all ranks, when no transfer is under way: waits for all ranks and leaves MPI. After a failure it ends
+  /// the processes of all ranks with `code`, this one too, a moment later: whatever is to be said of it was said
+  /// before.
   Status leave(int code = 1);
 
   int rank() const override;

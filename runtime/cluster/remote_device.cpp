@@ -34,8 +34,8 @@ class RemoteDevice::Queue : public DeviceQueue {
   }
   Status launch(std::span<const DeviceOp>, Duration) override { return refuse("it computes elsewhere"); }
 
-  /// After a failure there, the other host is told at once that nothing will come: this host may itself wait for what that one
-  /// would have sent in return.
+  /// After a failure there, the other host gets a message at once that nothing will come: this host may itself wait for
+  /// what that one would have sent in return.
   Status wait(const EventRef& event) override {
     const Status status = queue_->issue([this, event](CommandQueue::Turn& turn) -> Result<Duration> {
       if (Status failure = event->wait(); !failure) device_.transport_->abort(failure.message());

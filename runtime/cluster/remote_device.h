@@ -7,17 +7,18 @@
 //
 // Queues run in threads of their own, so that messages travel beside the work of the host and beside each other.
 //
-// Why executions of parts never wait for each other in a circle. Think of the plan of all hosts as one list of steps; a
-// part is what remains of it, in that order, and a copy between hosts stands in two parts as two halves. (1) A step, or a
-// half, waits only for steps that stand before it in its own part, for what stands before it on its queue, which is in
-// plan order, too, and for the other half; what is given early, before steps that stand before it, never holds up the thread
-// that gives it (DeviceQueue::waits_in_caller). (2) On one channel all copies from i to j stand in one queue of i and in one
-// queue of j, in the same order, so that messages in order pair halves rightly. Take the first step of the list that is
-// not done. Everything before it is done, in all parts; so it can run, or both of its halves can be given to the
-// transport, which then ends them. So there is no first step that is never done. Other requests are on other channels,
-// with queues of their own, and the requests of one channel follow each other in the same order everywhere. Where requests
-// use arenas in turn (exec/arenas.h), they do so in one order on all hosts (cluster_program.h): take the first request of this
-// order that is not done on all of them. It waits for no arena, and what was said of its steps holds.
+// Why executions of parts never wait for each other in a cycle. Think of the plan of all hosts as one list of steps; a
+// part is what remains of it, in that order, and a copy between hosts stands in two parts as two halves. (1) A step, or
+// a half, waits only for steps that stand before it in its own part, for what stands before it on its queue, which is
+// in plan order, too, and for the other half; what is given early, before steps that stand before it, never holds up
+// the thread that gives it (DeviceQueue::waits_in_caller). (2) On one channel all copies from i to j stand in one queue
+// of i and in one queue of j, in the same order, so that messages in order pair halves rightly. Take the first step of
+// the list that is not done. Everything before it is done, in all parts; so it can run, or both of its halves can be
+// given to the transport, which then ends them. So there is no first step that is never done. Other requests are on
+// other channels, with queues of their own, and the requests of one channel follow each other in the same order
+// everywhere. Where requests use arenas in turn (exec/arenas.h), they do so in one order on all hosts
+// (cluster_program.h): take the first request of this order that is not done on all of them. It waits for no arena, and
+// what was said of its steps holds.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,7 @@ class RemoteDevice : public Device {
   RemoteDevice(std::string space, int peer, std::shared_ptr<Transport> transport, TimeLimit limit)
       : space_(std::move(space)), peer_(peer), transport_(std::move(transport)), limit_(limit), addresses_(0) {}
 
-  /// Of the queues that are opened from now on, at most one for each direction; before it none can be opened.
+  /// Sets the channel of queues that are opened from now on, at most one for each direction. None can be opened before.
   void use_channel(int channel) { channel_ = channel; }
 
   const std::string& space() const override { return space_; }

@@ -4,12 +4,13 @@
 //     rank 0   send(1, channel 3, a)   send(1, channel 3, b)
 //     rank 1   receive(0, channel 3, x)   receive(0, channel 3, y)         =>   x = a, y = b
 //
-// Messages between two ranks on one channel stay in order: the n-th receive gets the n-th send, which has as many bytes;
-// channels do not wait for each other. Bytes go from where they lie to where they are to lie, without a copy in between.
-// A send may be done only when its receive has been posted.
+// Messages between two ranks on one channel stay in order: the n-th receive gets the n-th send, which has as many
+// bytes; channels do not wait for each other. Bytes go from where they lie to where they are to lie, without a copy in
+// between. A send may be done only when its receive has been posted.
 //
 // The first failure is the failure of all: every rank gets it, and from then on all transfers of all ranks, those
-// under way included, end with it. A rank that is killed, stopped or cut off is such a failure as soon as it is noticed.
+// under way included, end with it. A rank that is killed, stopped or cut off is such a failure as soon as it is
+// noticed.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ class Transport {
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Of the machine that this rank runs on, for messages.
+  /// The name of the machine that this rank runs on, for messages.
   virtual std::string machine() const = 0;
 
   /// Return at once. The bytes stay as and where they are until the transfer is done. `channel` is in [0, kChannels).
@@ -49,7 +50,7 @@ class Transport {
 
 /// MPI grants more tags than that everywhere.
 inline constexpr int kChannels = 8192;
-/// Of collectives.h.
+/// The channel of collectives.h.
 inline constexpr int kCollectiveChannel = 0;
 
 }  // namespace collage::runtime

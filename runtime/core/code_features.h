@@ -27,10 +27,10 @@ std::span<const CodeFlag> known_code_flags();
 /// The instruction sets of a processor that code generated for it may use, without tiles, sorted.
 std::vector<std::string> code_features(const HostCapabilities& host);
 
-/// Those that code with tiles uses besides.
+/// Features that code with tiles uses besides.
 std::vector<std::string> tile_features();
 
-/// Those of `needed` that the processor lacks.
+/// The features of `needed` that the processor lacks.
 std::vector<std::string> missing_features(const std::vector<std::string>& needed, const HostCapabilities& host);
 
 }  // namespace collage::runtime

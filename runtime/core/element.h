@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single elements of a tensor, whatever its dtype: written, or looked at one after another.
+// Single elements of a tensor, whatever its dtype: written, or examined one after another.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the elements of a tensor come from that has none in memory: whoever asks for a part of them gets that part made,
-// and only who asks for their address makes all of them (tensor.h). So a model may have more weights than fit a memory,
-// as long as nobody computes with them.
+// Where the elements of a tensor come from that has none in memory: a reader of a part of them gets that part
+// made, and only who asks for their address makes all of them (tensor.h). So a model may have more weights than fit a
+// memory, as long as no kernel computes with them.
 //
 //     const random seed 7 : f16[12288, 49152]   =>   { dtype, seed, bounds }, 1.2 GB not made
 #pragma once

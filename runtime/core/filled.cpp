@@ -8,7 +8,7 @@
 namespace collage::runtime {
 namespace {
 
-/// What is filled doubles with each copy.
+/// Each copy doubles the filled part.
 void fill(std::span<const std::byte> element, std::span<std::byte> all) {
   size_t filled = std::min(element.size(), all.size());
   std::copy_n(element.data(), filled, all.data());

@@ -38,8 +38,8 @@ struct HostCapabilities {
   double bytes_per_second(int threads) const { return hertz * threads * bytes_per_cycle; }
 };
 
-/// The part that `cpuinfo`, the text of /proc/cpuinfo, reports. Of what it does not report, the rates assume the best,
-/// the vectors the least.
+/// The part that `cpuinfo`, the text of /proc/cpuinfo, reports. Where it reports nothing, rates assume the best,
+/// vectors the least.
 HostCapabilities capabilities_from(std::string_view cpuinfo);
 
 /// This machine's, read once; of the instruction sets that code generators use, what the processor reports.

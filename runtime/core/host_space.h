@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the memories of hosts. `host` is that of the first one, where inputs and results of a model lie; the others of
-// a cluster are `host[1]`, `host[2]`, …, one process each.
+// Names of the memories of hosts. `host` is that of the first one, where inputs and results of a model lie; the others
+// of a cluster are `host[1]`, `host[2]`, …, one process each.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ inline bool is_host_space(std::string_view space) {
   return host_number(space).has_value();
 }
 
-/// In what one host of a cluster has of a plan, where its own memory is `host` (plan/plan.h): whether it is that of another.
+/// In what one host of a cluster has of a plan, where its own memory is `host` (plan/plan.h): whether it is that of
+/// another.
 bool is_other_host(std::string_view space);
 
 }  // namespace collage::runtime

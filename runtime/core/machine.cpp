@@ -13,7 +13,7 @@ std::vector<LinkHop> reversed(std::vector<LinkHop> hops) {
   return hops;
 }
 
-/// Of the direction, or of both where they take turns.
+/// The resource of the hop's direction, or of both directions where they take turns.
 std::string resource_of(const LinkHop& hop) {
   if (hop.duplex) return hop.from + " -> " + hop.to;
   return std::min(hop.from, hop.to) + " - " + std::max(hop.from, hop.to);

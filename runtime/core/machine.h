@@ -40,7 +40,7 @@ class Machine {
   explicit Machine(RouteFinder find_route) : find_route_(std::move(find_route)) { index("host"); }
 
   void add_device(const std::string& space, bool has_copy_queue);
-  /// Both ways. Of two links between the same spaces the first counts.
+  /// Both ways. The first of two links between the same spaces counts.
   void add_link(const std::string& a, const std::string& b, bool is_duplex) { add_route(a, b, {{a, b, is_duplex}}); }
   /// The same over several links, in the order from `a` to `b`.
   void add_route(const std::string& a, const std::string& b, std::vector<LinkHop> hops);
@@ -54,7 +54,8 @@ class Machine {
   }
 
   const std::vector<std::string>& names() const { return names_; }
-  /// The link that a resource is, of those that copies have asked for: with the ends of the first of them. Null for a queue.
+  /// The link that a resource is, of those that copies have asked for: with the ends of the first of them. Null for a
+  /// queue.
   const LinkHop* link(int resource) const {
     const std::optional<LinkHop>& link = links_[static_cast<size_t>(resource)];
     return link ? &*link : nullptr;

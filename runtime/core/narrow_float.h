@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floats of 4, 8 and 16 bits as C++ types: sign, exponent, mantissa, as IEEE 754 and the OCP and ONNX formats define them.
-// They convert to float exactly, and from numbers with one rounding, to nearest and ties to even.
+// Floats of 4, 8 and 16 bits as C++ types: sign, exponent, mantissa, as IEEE 754 and the OCP and ONNX formats define
+// them. They convert to float exactly, and from numbers with one rounding, to nearest and ties to even.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ enum class FloatSpecials {
   None     ///< finite numbers only
 };
 
-/// A number as a double that rounds to 40 bits or fewer as the number itself does: what a double cannot hold of an integer
-/// is kept as a last bit that is not 0.
+/// A number as a double that rounds to 40 bits or fewer as the number itself does: what a double cannot hold of an
+/// integer is kept as a last bit that is not 0.
 template <typename Number>
   requires std::is_arithmetic_v<Number>
 constexpr double to_be_rounded(Number value) {

@@ -9,9 +9,9 @@
 
 namespace collage::runtime {
 
-/// Uniform in low … high: element `i` is low + (high - low) * u, where the fraction u in [0, 1) depends on `seed` and `i`
-/// only. The bounds and their difference are finite. Integers include both bounds, which they must be able to hold, and
-/// which are less than 2^32 apart.
+/// Uniform in low … high: element `i` is low + (high - low) * u, where the fraction u in [0, 1) depends on `seed` and
+/// `i` only. The bounds and their difference are finite. Integers include both bounds, which they must be able to hold,
+/// and which are less than 2^32 apart.
 Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed, double low = -1.0, double high = 1.0);
 /// The same elements, made when they are first asked for (element_source.h).
 Tensor late_random_tensor(DType dtype, const Shape& shape, uint64_t seed, double low = -1.0, double high = 1.0);

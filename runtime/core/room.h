@@ -10,8 +10,8 @@
 
 namespace collage::runtime {
 
-/// Every tensor starts at an aligned address. An empty one has an address of its own, too: a null address means an absent
-/// operand.
+/// Every tensor starts at an aligned address. An empty one has an address of its own, too: a null address means an
+/// absent operand.
 inline size_t room_for(size_t bytes) {
   return align_up(std::max<size_t>(bytes, 1), kTensorAlignment);
 }

@@ -61,8 +61,8 @@ std::vector<int> list_order(const std::vector<Task>& tasks) {
   return order;
 }
 
-/// The stage of each task in a pipeline: one that waits for a task on another resource belongs to a later stage. `is_late`:
-/// to the last one that keeps those which wait for it where they are.
+/// The stage of each task in a pipeline: one that waits for a task on another resource belongs to a later stage.
+/// `is_late`: to the last one that keeps those which wait for it where they are.
 std::vector<int> stages_of(const std::vector<Task>& tasks, bool is_late) {
   const auto step = [&](size_t before, size_t task) {
     return tasks[before].resources == tasks[task].resources ? 0 : 1;
@@ -91,7 +91,7 @@ std::vector<std::vector<int>> tasks_of_stages(const std::vector<int>& stages) {
   return of_stage;
 }
 
-/// Those that no other waits for.
+/// The tasks that no other task waits for.
 std::vector<int> last_tasks(const std::vector<Task>& tasks) {
   std::vector<bool> is_last(tasks.size(), true);
   for (const Task& task : tasks) {

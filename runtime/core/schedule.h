@@ -68,8 +68,8 @@ struct Stream {
 struct StreamRoom {
   std::vector<int> tasks;  ///< ascending
   int inputs = 1;          ///< at least 1
-  /// Of so many inputs that follow each other number i has place i mod `inputs`, and so again of the next ones; 0: each input
-  /// has the place of the one `inputs` before it.
+  /// Number i of so many successive inputs has place i mod `inputs`, and so again for the next ones; 0: each input has
+  /// the place of the one `inputs` before it.
   int in_turn = 0;
 };
 
@@ -78,10 +78,10 @@ struct StreamLimits {
   std::vector<StreamRoom> rooms{};
 };
 
-/// Runs so many inputs. Commands are issued like a pipeline: a task that waits for one on another resource belongs to the
-/// next stage, and a round issues stage s of input k-s for all s, but of an input for which there is no place yet. Inputs
-/// take places in their order, so that none waits for a later one. Where there are rooms, tasks belong to the last
-/// stage that delays none which waits for them: what is made early takes a place early.
+/// Runs so many inputs. Commands are issued like a pipeline: a task that waits for one on another resource belongs to
+/// the next stage, and a round issues stage s of input k-s for all s, but of an input for which there is no place yet.
+/// Inputs take places in their order, so that none waits for a later one. Where there are rooms, tasks belong to the
+/// last stage that delays none which waits for them: what is made early takes a place early.
 Stream run_stream(const std::vector<Task>& tasks, int inputs, const StreamLimits& limits = {});
 
 /// Rounds for which an input has a place in each room: with as many places no input ever waits for one.

@@ -32,7 +32,7 @@ struct StoredTensor {
   size_t encoded_bytes = 0;  ///< where there is an encoding
 
   bool is_encoded() const { return !encoding.empty(); }
-  /// What it takes in memory.
+  /// Bytes that it takes in memory.
   size_t bytes() const { return is_encoded() ? encoded_bytes : stored_bytes(dtype, shape, form.storage); }
 };
 

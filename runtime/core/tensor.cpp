@@ -18,8 +18,8 @@
 namespace collage::runtime {
 namespace {
 
-/// Of what a large block holds whole, so that it takes no more memory: first touching small pages one by one takes
-/// longer than writing them, and every kernel that reads weights has fewer addresses to translate.
+/// Asks for huge pages where the block contains them whole, so that it takes no more memory: touching small pages one
+/// by one takes longer than writing them, and kernels that read weights need fewer address translations.
 void ask_for_huge_pages([[maybe_unused]] std::byte* first, [[maybe_unused]] size_t bytes) {
 #if defined(MADV_HUGEPAGE)
   constexpr size_t kHugePage = size_t{2} << 20;
@@ -31,7 +31,7 @@ void ask_for_huge_pages([[maybe_unused]] std::byte* first, [[maybe_unused]] size
 #endif
 }
 
-/// What is looked at in one go of elements that are not made: a multiple of every element's size.
+/// Bytes of elements that are made at once where they are not in memory: a multiple of every element's size.
 constexpr size_t kPieceBytes = size_t{64} << 10;
 
 struct alignas(kTensorAlignment) Piece {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense row-major tensors in host memory: `Tensor` owns (copies share), `TensorView` points. The elements of a tensor that
-// has an ElementSource are made when their address is first asked for; all copies then share them.
+// Dense row-major tensors in host memory: `Tensor` owns (copies share), `TensorView` points. The elements of a tensor
+// that has an ElementSource are made when their address is first asked for; all copies then share them.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ class Tensor {
   Tensor() = default;
   /// Elements are zero.
   Tensor(DType dtype, Shape shape);
-  /// Elements that lie elsewhere, aligned to kTensorAlignment, and that nobody writes: those of a mapped file.
+  /// Elements that lie elsewhere, aligned to kTensorAlignment, and are never written: those of a mapped file.
   Tensor(DType dtype, Shape shape, std::shared_ptr<const std::byte> elements)
       : dtype_(dtype),
         shape_(std::move(shape)),
@@ -56,8 +56,8 @@ class Tensor {
   bool is_empty_handle() const { return storage_ == nullptr && late_ == nullptr; }
   /// False where the elements are not in memory, and `data` would make them.
   bool is_made() const;
-  /// Writes the elements from the index `first` on, as many as `to` has the bytes of. Of elements that are not made it
-  /// makes these alone.
+  /// Writes the elements from the index `first` on, as many as `to` has the bytes of. Where elements are not in
+  /// memory, it makes only these.
   void read(int64_t first, std::span<std::byte> to) const;
 
   template <typename T>

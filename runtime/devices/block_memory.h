@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a device that the host stands for, apart from the host's own: each block is a mapping with a page that
-// nobody can touch on either side, the second one right behind its last byte. The block itself can be touched only
-// through an Access, as long as it lives: for the time of one command.
+// Memory of a device that the host stands for, apart from the host's own: each block is a mapping with an
+// inaccessible page on either side, the second one right after its last byte. The block itself can be touched
+// only through an Access, as long as it lives: for the time of one command.
 //
 //     ┆ guard ┆ padding, block ┆ guard ┆
 //
 // So an address of the device is never a pointer of the host, and what reads or writes device memory by mistake, from
-// host code or behind the end of a block, ends the process there instead of going unnoticed.
+// host code or after the end of a block, ends the process there instead of going unnoticed.
 //
 // A block that was allocated never moves, so that commands of one thread run while others allocate. Functions may be
 // called by several threads at once.

@@ -118,7 +118,7 @@ class CallerQueue : public CommandQueue {
 };
 
 /// An event is waited for only after it was recorded. So the item that was given first of all that are still to be done
-/// waits for nothing that comes later, and the queues of a process never wait for each other in a circle.
+/// waits for nothing that comes later, and the queues of a process never wait for each other in a cycle.
 class ThreadQueue : public CommandQueue {
  public:
   explicit ThreadQueue(FaultLog& faults) : progress_(faults), thread_([this] { serve(); }) {}

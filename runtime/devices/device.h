@@ -86,7 +86,7 @@ class Event {
   /// device, measured time on others. Only after it is reached.
   virtual Duration clock() const = 0;
   /// When it was reached. The simulated time of a device may be wall time; then this is when that time ended, which the
-  /// host learns a little later. Only after it is reached. Zero where nobody knows.
+  /// host learns a little later. Only after it is reached. Zero where it is unknown.
   virtual WallTime reached_at() const { return {}; }
 };
 using EventRef = std::shared_ptr<const Event>;
@@ -142,8 +142,9 @@ class Device {
   /// A run that used it failed and goes no further: what others would wait for does not come. Commands that were given
   /// and would wait for that end soon.
   virtual void abandon(const Status&) {}
-  /// Of its memory (core/checksum.h), computed where the bytes lie: they cross no link. Expects that the commands which
-  /// write them are done. Returns nullopt where the device cannot, or there are no such bytes.
+  /// Checksum of bytes in the device's memory (core/checksum.h), computed where the bytes lie: they cross no link.
+  /// Expects that the commands which write them are done. Returns nullopt where the device cannot, or there are no such
+  /// bytes.
   virtual std::optional<uint64_t> checksum(DeviceAddress, size_t) const { return std::nullopt; }
   /// Zeros on devices that do not count.
   virtual Traffic traffic() const { return {}; }

@@ -25,7 +25,8 @@ bool is_lossy(std::string_view chain);
 /// What of such a constant does not fit the chain, a rank, a dtype, a name; empty if it does.
 std::string encoding_misfit(DType dtype, const Shape& shape, std::string_view chain);
 
-/// What an encoded constant takes at least, whatever its elements are; what it takes as it is where the chain does not fit.
+/// What an encoded constant takes at least, whatever its elements are; what it takes as it is where the chain does not
+/// fit.
 size_t least_encoded_bytes(DType dtype, const Shape& shape, std::string_view chain);
 
 /// The bytes that the device holds. The failure says what does not fit: a rank, a dtype, a name.

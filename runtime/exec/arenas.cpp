@@ -149,7 +149,7 @@ void ArenaTurns::leave(int space, std::vector<EventRef> last) {
   all_.changed_.notify_all();
 }
 
-/// The place is still at the head of the line: nobody passes one that has a failure.
+/// The place is still at the head of the line: no run passes one that has a failure.
 void ArenaTurns::return_to(int space) {
   if (at(space).place.state != ArenaPlace::State::Left) return;
   std::lock_guard lock(all_.mutex_);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arenas of a program's executions: one in each memory space for each of them. Where a space has no room for another
-// one, executions that agree to it share: their runs use the arena in turn, each from its first step in the space to its
-// last one there (plan/arena_stays.h), so that more runs are in flight than arenas fit.
+// The arenas of a program's executions: one in each memory space for each of them. Where a space has no room for
+// another one, executions that agree to it share: their runs use the arena in turn, each from its first step in the
+// space to its last one there (plan/arena_stays.h), so that more runs are in flight than arenas fit.
 //
 //     npu[0] holds 2 arenas A, B; executions 0 … 3   =>   0: A   1: B   2: A   3: B
 //     run of 0   host   copy in   launch (A)   copy out   host
 //     run of 2   host   waits ………………………………………………………… copy in   launch (A)   …
 //
-// A run takes its place in the lines of all its arenas when it begins, at once, and no step of it touches an arena before
-// the runs ahead in that line have left it: all their commands there are done, or they have ended, in whatever way.
+// A run takes its place in the lines of all its arenas when it begins, at once, and no step of it touches an arena
+// before the runs ahead in that line have left it: all their commands there are done, or they have ended, in whatever
+// way.
 //
-// Why runs never wait for each other in a circle. Number them as they begin: in every line, those ahead of a run have
-// smaller numbers, so a run waits only for runs with smaller ones. The one with the smallest number that has not ended waits
-// for none, whatever arenas later ones are in. Where a run has parts on several hosts the numbers have to be the same on
-// all of them (cluster/cluster_program.h): then this holds for all its parts.
+// Why runs never wait for each other in a cycle. Number them as they begin: in every line, those ahead of a run have
+// smaller numbers, so a run waits only for runs with smaller ones. The one with the smallest number that has not ended
+// waits for none, whatever arenas later ones are in. Where a run has parts on several hosts the numbers have to be the
+// same on all of them (cluster/cluster_program.h): then this holds for all its parts.
 #pragma once
 
 #include <condition_variable>
@@ -61,7 +62,8 @@ class Arenas {
   Arenas(const Arenas&) = delete;
   Arenas& operator=(const Arenas&) = delete;
 
-  /// An arena for one more execution: one of its own if there is room, otherwise, in turn, the one with the fewest users.
+  /// An arena for one more execution: one of its own if there is room, otherwise, in turn, the one with the fewest
+  /// users.
   Result<Arena*> take(int space, ArenaUse use);
   void give_back(int space, Arena* arena);
   /// Whether executions use any in turn.
@@ -85,7 +87,8 @@ class ArenaTurns {
   ArenaTurns(const ArenaTurns&) = delete;
   ArenaTurns& operator=(const ArenaTurns&) = delete;
 
-  /// Of each space in which the execution has an arena, before the first run. One that is not used in turn costs runs nothing.
+  /// Adds the arena of each space in which the execution has one, before the first run. An arena that executions do not
+  /// share adds no cost to runs.
   void add(int space, Arena& arena);
   /// True if the arena of the space may be used by others, too: runs have to enter it.
   bool has(int space) const { return static_cast<size_t>(space) < places_.size() && at(space).arena != nullptr; }
@@ -98,7 +101,7 @@ class ArenaTurns {
   bool try_enter(std::span<const int> spaces);
   /// Nothing else of the run will use the arena once `last` are reached.
   void leave(int space, std::vector<EventRef> last);
-  /// Of an arena that the run has left, and of which `last` had a failure: commands are given again.
+  /// Enters an arena again that the run has left and whose `last` had a failure: commands are given again.
   void return_to(int space);
   /// Leaves all arenas and lines. Expects that no command of the run is still to be done.
   void end();

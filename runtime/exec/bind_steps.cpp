@@ -47,7 +47,7 @@ class Binder {
     return bound;
   }
 
-  /// Of a LibraryStep or a LibraryCall.
+  /// Binds the library kernel of a LibraryStep or a LibraryCall.
   template <typename Call>
   Result<BoundLibrary> bind_library(const Call& call, size_t index) const {
     Result<std::shared_ptr<LibraryKernel>> kernel = program_.take_library(step_, index);

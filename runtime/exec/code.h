@@ -12,8 +12,8 @@
 
 namespace collage::runtime {
 
-/// Of the block of each function in an image, and of an image in memory: a cache line, more than any loop or constant in
-/// it is aligned to.
+/// Alignment of the block of each function in an image, and of an image in memory: a cache line, more than any loop or
+/// constant in it is aligned to.
 inline constexpr size_t kCodeAlignment = 64;
 
 /// Position-independent machine code, and the constants that it reads: functions by their offsets.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs beside an execution whenever that runs: the parts that other hosts have of the same plan, in this process or in
-// others.
+// What runs beside an execution whenever that runs: the parts that other hosts have of the same plan, in this process
+// or in others.
 //
 //     run of part 0   =>   begin, the execution's own run, end: fails where any part does
 #pragma once
@@ -27,8 +27,8 @@ class Companion {
   virtual size_t link_bytes() const { return 0; }
 };
 
-/// All parts of a plan: makes executions of the first, each with programs, devices and a companion of its own, so that a
-/// failure of one leaves the others alone.
+/// All parts of a plan: makes executions of the first, each with programs, devices and a companion of its own, so that
+/// a failure of one leaves the others alone.
 class Ensemble {
  public:
   struct Member {

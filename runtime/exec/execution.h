@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Program: memory, addresses, queues, a timeline. Any number of executions of one program run at once, each in one
-// thread at a time; where memory is short they use arenas in turn (arenas.h).
+// Runs a Program: memory, addresses, queues, a timeline. Any number of executions of one program run at once, each in
+// one thread at a time; where memory is short they use arenas in turn (arenas.h).
 #pragma once
 
 #include <memory>
@@ -55,8 +55,8 @@ class Execution {
   /// what prepares their caches for one. Other threads would compete with them for the processors.
   Status on_threads(RangeFunction body, void* context) { return runner_->on_threads(body, context); }
   /// Current contents of a buffer as a plain row-major host tensor, copied out of a device if needed. For --check.
-  /// Where a port lies in memory of the caller, that memory must still be there. Where arenas are used in turn, others may
-  /// have written to them since the run, but not while it was observed.
+  /// Where a port lies in memory of the caller, that memory must still be there. Where arenas are used in turn, others
+  /// may have written to them since the run, but not while it was observed.
   Result<Tensor> read(BufferId buffer) const;
   Duration device_time() const { return runner_->device_time(); }
   const Timeline& timeline() const { return runner_->timeline(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one execution: an arena on the host and one on each device, its own or one that it uses in turn with others
-// (arenas.h), beside the constants of its program. Inputs and outputs may lie in memory of the caller for a run.
+// The memory of one execution: an arena on the host and one on each device, its own or one that it uses in turn with
+// others (arenas.h), beside the constants of its program. Inputs and outputs may lie in memory of the caller for a run.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ Result<std::unique_ptr<Executor>> Executor::load(const Plan& plan, const Code& c
 
 Result<std::vector<Tensor>> Executor::run(const std::vector<Tensor>& inputs) {
   if (companion_ == nullptr) return execution_->run(inputs);
-  // What cannot begin here begins nowhere.
+  // Refuses invalid inputs before any part begins.
   if (Status status = execution_->current().check_inputs(inputs); !status) return status;
   companion_->begin();
   Result<std::vector<Tensor>> outputs = execution_->run(inputs);

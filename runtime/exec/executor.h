@@ -28,7 +28,7 @@ class Executor {
   Result<Tensor> read(BufferId buffer) const { return execution_->current().read(buffer); }
   Duration device_time() const { return execution_->device_time(); }
   const Timeline& timeline() const { return execution_->current().timeline(); }
-  /// Of the program that runs now.
+  /// The execution of the program that runs now.
   const Execution& execution() const { return execution_->current(); }
   /// The plan of the last run: another one once a device is lost.
   const Plan& plan() const { return execution_->current().program().plan(); }
@@ -37,7 +37,7 @@ class Executor {
   /// Device::log of all devices, one after another.
   std::vector<std::string> device_log() const;
 
-  // What was done about faults.
+  // Counts of retries and recoveries.
   size_t retries() const { return execution_->retries(); }
   const std::string& last_retried() const { return execution_->last_retried(); }
   std::vector<DeviceLoss> losses() const { return execution_->recovery().losses(); }

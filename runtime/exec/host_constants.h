@@ -6,8 +6,8 @@
 
 namespace collage::runtime {
 
-/// Moves the host's constants of a plan into Plan::host_constants, one by one: data that nothing else shares is freed as
-/// soon as it is copied. Does nothing where they lie there already, as in a plan that was read from a package.
+/// Moves the host's constants of a plan into Plan::host_constants, one by one: data that nothing else shares is freed
+/// as soon as it is copied. Does nothing where they lie there already, as in a plan that was read from a package.
 void join_host_constants(Plan& plan);
 
 }  // namespace collage::runtime

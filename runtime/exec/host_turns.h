@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processors of one host, for several runs at once: each step of the host has all of them, one step at a time, and the
-// run that began first goes first. So a host that is one stage of a pipeline finishes its oldest request and passes it on,
-// as the event model says (core/schedule.h: the host is one resource), while others wait for it or for other hosts.
+// The processors of one host, for several runs at once: each step of the host has all of them, one step at a time, and
+// the run that began first goes first. So a host that is one stage of a pipeline finishes its oldest request and passes
+// it on, as the event model says (core/schedule.h: the host is one resource), while others wait for it or for other
+// hosts.
 //
 //     runs 4 and 5 have a step each, run 6 is in one   =>   6 ends its step, then 4, then 5
 //
@@ -26,7 +27,7 @@ class HostTurns {
   /// A turn of a run, from when there is one to the end of this object.
   class Turn {
    public:
-    /// `turns` may be null: nobody else wants the host.
+    /// `turns` may be null: nothing else needs the host.
     Turn(HostTurns* turns, uint64_t run) : turns_(turns) {
       if (turns_ != nullptr) turns_->take(run);
     }

@@ -37,7 +37,7 @@ class KeptValue {
   const Tensor& current() const { return tensors_[0]; }
   const Tensor& next() const { return tensors_[1]; }
 
-  /// Before a run: tells the runner.
+  /// Before a run: gives the runner the kept values.
   void prepare() const;
   /// After a run that succeeded.
   void advance();

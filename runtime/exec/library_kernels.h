@@ -16,8 +16,8 @@ class LibraryKernels {
   /// Prepares and loads the first kernel. Keeps the program only if the library shares nothing.
   static Result<std::unique_ptr<LibraryKernels>> load(std::string library, const LibraryProgram& program, int threads);
 
-  /// A kernel that nobody else runs while it is held. It must not outlive this object. Several threads may take one at
-  /// once.
+  /// A kernel that no other thread runs while it is held. It must not outlive this object. Several threads may take one
+  /// at once.
   Result<std::shared_ptr<LibraryKernel>> take() const;
 
  private:

@@ -67,7 +67,7 @@ class Program {
   Device* device_of_space(int space) const;
   Device& device(int index) const { return *devices_[static_cast<size_t>(index)]; }
   size_t device_count() const { return devices_.size(); }
-  /// Of its executions.
+  /// The arenas of its executions.
   Arenas& arenas() const { return *arenas_; }
   const std::byte* host_constants() const { return constants_.first.get(); }
   /// Where the constants of a device begin.

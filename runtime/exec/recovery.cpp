@@ -174,7 +174,7 @@ Status RecoveringExecution::prepare(std::shared_ptr<const Program> program) {
 Status RecoveringExecution::recover(const Status& failure) {
   const std::shared_ptr<const Program> failed = execution_->shared_program();
   if (!execution_->runner().device_failure() || failed->lost_devices().empty()) return failure;
-  // Who observes steps knows the steps of this program alone.
+  // An observer knows only the steps of this program.
   if (observer_) return failure;
   const size_t step = execution_->runner().device_failure()->step;
   const bool had_values = has_kept_values();
@@ -233,7 +233,7 @@ Status RecoveringExecution::run(std::span<const std::byte* const> inputs, std::s
 
 Result<std::vector<Tensor>> RecoveringExecution::run(const std::vector<Tensor>& inputs) {
   if (others_ != nullptr) {
-    // What cannot begin here begins nowhere.
+    // Refuses invalid inputs before any part begins.
     if (Status status = execution_->check_inputs(inputs); !status) return status;
     Result<std::vector<Tensor>> outputs = std::vector<Tensor>();
     const Status status = run_with_others([&] {

@@ -6,8 +6,8 @@
 //
 // All executions that share a Recovery share the program that took over: it is made once.
 //
-// Of a plan for several hosts, run in one process (Ensemble), every failure is that of all parts: the run fails, and the
-// execution has all of them made anew for the next one.
+// For a plan for several hosts, run in one process (Ensemble), every failure is that of all parts: the run fails, and
+// the execution has all of them made anew for the next one.
 #pragma once
 
 #include <memory>
@@ -102,14 +102,14 @@ class RecoveringExecution {
   static Result<std::unique_ptr<RecoveringExecution>> create(std::shared_ptr<Recovery> recovery,
                                                              ArenaUse use = ArenaUse::Own);
 
-  // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, or there are
-  // parts of other hosts, a run fails, and the next one starts from the caller's inputs.
+  // As Execution has them. While runs are observed, a loss is final. Where kept values were on a lost device, or there
+  // are parts of other hosts, a run fails, and the next one starts from the caller's inputs.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs);
   Status keep(size_t output, size_t input);
   void observe(StepRunner::Observer observer);
 
-  /// Of the program that runs now.
+  /// The execution of the program that runs now.
   Execution& current() { return *execution_; }
   const Execution& current() const { return *execution_; }
   Recovery& recovery() { return *recovery_; }

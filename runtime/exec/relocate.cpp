@@ -180,7 +180,7 @@ class PlanRelocator {
     return Status::ok();
   }
 
-  /// What lies ready on the host is copied to where all constants are.
+  /// Constants that are ready on the host are copied to where all constants are.
   void join_ready_constants(size_t bytes) {
     const auto region = std::make_shared<Tensor>(DType::U8, Shape{static_cast<int64_t>(bytes)});
     std::memcpy(region->data(), plan_.host_constants.first.get(), plan_.host_constants.bytes);

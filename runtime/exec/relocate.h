@@ -2,8 +2,8 @@
 // Plans for other devices than they were made for, without the compiler. Results are the same; times are not what the
 // compiler would find.
 //
-//     without_devices(plan, {npu[0]})      what ran on npu[0] runs on an equal device of the plan that has room, or on the
-//                                          host, by the reference kernels and in the dtypes of the model
+//     without_devices(plan, {npu[0]})      what ran on npu[0] runs on an equal device of the plan that has room, or on
+//                                          the host, by the reference kernels and in the dtypes of the model
 //     plans_for_instances(plan, {npu: 3})  npu[0]   =>   npu[0] | npu[1] | npu[2], a plan for each
 #pragma once
 

@@ -116,7 +116,7 @@ void Requests::run(const Request& request) {
     lock.lock();
     --set.running;
     if (!status) return request.fail(status);
-    if (give_answer) {  // whoever has the answer finds it counted
+    if (give_answer) {  // counted before the caller sees the answer
       ++set.served;
       if (!set.is_retired) set.free.push_back(std::move(execution));
       lock.unlock();

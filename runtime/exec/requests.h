@@ -7,8 +7,8 @@
 // Threads of the host are divided: `threads` / Program::threads() workers run at once, so that together they have no
 // more threads than that. More workers answer more requests a second; more threads in each answer one request sooner.
 //
-// Where a device has no room for the arenas of all workers, their requests use them in turn (arenas.h); one worker alone has
-// its own.
+// Where a device has no room for the arenas of all workers, their requests use them in turn (arenas.h); one worker
+// alone has its own.
 //
 // Where the model is loaded on several equal sets of devices (relocate.h), each request goes to the set that has the
 // fewest requests at the moment when a worker takes it, and of these to the one that has served the fewest. A set that

@@ -2,7 +2,7 @@
 // Where each step of a plan runs and what it waits for: on the host, or on a queue of a device.
 //
 // Steps of the host run in plan order, and so do steps of one queue. What remains to wait for are steps on other
-// queues. Of those on one queue only the last counts:
+// queues. Only the last of those on one queue counts:
 //
 //     0 convert x -> npu[0]     npu[0] in
 //     1 launch                  npu[0]         after 0 (npu[0] in)

@@ -286,8 +286,8 @@ Status StepRunner::enter_arenas(size_t step) {
   return Status::ok();
 }
 
-/// After the step was given. The arena of the host is left at the end of the run: the host has to learn that copies to it
-/// are done.
+/// After the step was given. The arena of the host is left at the end of the run: the host has to learn that copies to
+/// it are done.
 void StepRunner::leave_arenas(size_t step) {
   for (int space : touched_[step]) {
     const auto at = static_cast<size_t>(space);
@@ -300,7 +300,8 @@ void StepRunner::leave_arenas(size_t step) {
   }
 }
 
-/// Before steps are given again. Nobody else is in an arena that they touch: the event of the last step there has the failure.
+/// Before steps are given again. Nobody else is in an arena that they touch: the event of the last step there has the
+/// failure.
 void StepRunner::return_to_arenas() {
   for (size_t space = 0; space < in_arena_.size(); ++space) {
     if (!turns_.has(static_cast<int>(space))) continue;

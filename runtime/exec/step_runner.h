@@ -12,12 +12,12 @@
 //
 //     0 copy in   1 launch: fails   2 copy out: has that failure, too   =>   queues reset; 1, 2 given again
 //
-// An arena that is used in turn with other executions (arenas.h) is entered before the first step that touches it is given,
-// and left with the last one: whoever comes next waits for the events of the last steps there. The arena of the host, and
-// each one while steps are observed, is left at the end of the run.
+// An arena that is used in turn with other executions (arenas.h) is entered before the first step that touches it is
+// given, and left with the last one: the next run waits for the events of the last steps there. The arena of the
+// host, and each one while steps are observed, is left at the end of the run.
 //
-// In a part of a plan for several hosts, steps of queues are always given as soon as they can be, so that what other hosts
-// send finds its place ready, and a failure is final: hosts that wait for this one are told.
+// In a part of a plan for several hosts, steps of queues are always given as soon as they can be, so that what other
+// hosts send finds its place ready, and a failure is final: hosts that wait for this one get a message.
 #pragma once
 
 #include <cstdint>
@@ -70,24 +70,25 @@ class StepRunner {
 
   /// With an observer each step is done before the next one starts. The failure names the step.
   Status run(const Observer& observer);
-  /// Of the last run, if it failed by a command of a device.
+  /// The failure of the last run, if a command of a device caused it.
   const std::optional<DeviceFailure>& device_failure() const { return device_failure_; }
   /// Commands that were given again, in all runs.
   size_t retries() const { return retries_; }
   /// The failure that was answered last by giving the command again; empty: none.
   const std::string& last_retried() const { return last_retried_; }
-  /// Of all runs; commands that failed do not count.
+  /// Bytes over links in all runs; commands that failed do not count.
   const LinkBytes& link_bytes() const { return link_bytes_; }
   /// Calls the body on the threads that run the loops of kernels, as parallel_for does with one part for each of them.
   Status on_threads(RangeFunction body, void* context);
   /// In place of what the plan says, a step of a queue moves bytes inside its device; nullopt: as planned.
   void replace(size_t step, std::optional<BoundReorder> by) { replaced_[step] = std::move(by); }
-  /// Of the last run, if it did not fail: in sequence, or overlapping if the plan is concurrent. Steps of a device take
-  /// time of its clock. Steps of the host take wall time, which is measured if the plan is concurrent, observed, or
-  /// a part for one host of a cluster; otherwise it is 0.
+  /// The timeline of the last run, if it did not fail: in sequence, or overlapping if the plan is concurrent. Steps of
+  /// a device take time of its clock. Steps of the host take wall time, which is measured if the plan is concurrent,
+  /// observed, or a part for one host of a cluster; otherwise it is 0.
   const Timeline& timeline() const { return timeline_; }
-  /// Of the last run, if it did not fail, by step; empty unless the plan is a part for one host of a cluster. A copy from
-  /// or to another host lasts from when both it was given and the one before it was done until its bytes are there.
+  /// Wall times of the last run, if it did not fail, by step; empty unless the plan is a part for one host of a
+  /// cluster. A copy from or to another host lasts from when both it was given and the one before it was done until its
+  /// bytes are there.
   const std::vector<WallSlot>& wall_slots() const { return wall_slots_; }
   /// Simulated time of all runs, summed over devices and links, as if no other execution used them.
   Duration device_time() const { return device_time_; }

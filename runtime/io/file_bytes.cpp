@@ -40,7 +40,7 @@ ssize_t read_into(int descriptor, std::span<char> to) {
 }  // namespace
 
 Result<Descriptor> open_to_read(const std::string& path) {
-  // Without waiting: a pipe that nobody writes to would be waited for.
+  // Without waiting: opening a pipe without a writer would block.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open()) return errno == ENXIO ? Status::error("is a socket") : last_error();
   struct stat about{};

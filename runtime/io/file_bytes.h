@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes whole files; every reader and writer of the compiler and of the runtime goes through here.
 //
-// What is read is a file, or a pipe of the shell (`<(…)`, `/dev/stdin`). A folder, a device, a socket or a pipe that has
-// a name is refused: reading could wait for ever, or never end.
+// What is read is a file, or a pipe of the shell (`<(…)`, `/dev/stdin`). A folder, a device, a socket or a pipe that
+// has a name is refused: reading could wait for ever, or never end.
 //
 // What is written gets its name when it is whole (file_replacement.h).
 #pragma once

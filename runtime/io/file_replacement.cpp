@@ -28,7 +28,7 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
-/// Where the links that start at `path` end, whether or not something is there; nullopt if they run in a circle.
+/// Where the links that start at `path` end, whether or not something is there; nullopt if they run in a cycle.
 std::optional<std::string> end_of_links(fs::path path) {
   constexpr int kMostLinks = 40;  // as in Linux
   std::error_code error;
@@ -75,7 +75,7 @@ Status write_pieces(int descriptor, const std::vector<std::span<const char>>& pi
   return Status::ok();
 }
 
-/// Opens something that cannot be replaced. A pipe that nobody reads is refused, not waited for.
+/// Opens something that cannot be replaced. A pipe without a reader is refused, not waited for.
 Result<Descriptor> open_in_place(const std::string& path) {
   if (path == "/dev/stdout" || path == "/dev/stderr") {
     // Opened anew, a file behind it would be written from its start.
@@ -96,7 +96,7 @@ FileReplacement::~FileReplacement() {
 }
 
 Status FileReplacement::open_beside() {
-  // It can only get a name through /proc.
+  // A file without a name can only get one through /proc.
   if (::access("/proc/self/fd", X_OK) == 0)
     file_ = Descriptor(::open(folder_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode));
   if (file_.is_open()) return Status::ok();

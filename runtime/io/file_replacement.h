@@ -5,10 +5,10 @@
 //     write: bytes => a file without a name in the target's folder     commit: it is on the disk, and gets a name,
 //                                                                             which replaces the target
 //
-// A process that is killed before `commit` leaves nothing. Where the file system has no files without names, the file is
-// called `TARGET.PROCESS-NUMBER.partial` meanwhile; no file and no link that exists is written to or followed. A target that is a
-// link stays one: what it leads to is replaced. A device or a pipe, and what lies in /dev or /proc, cannot be replaced and is
-// written to as it is.
+// A process that is killed before `commit` leaves nothing. Where the file system has no files without names, the file
+// is called `TARGET.PROCESS-NUMBER.partial` meanwhile; no file and no link that exists is written to or followed. A
+// target that is a link stays one: what it leads to is replaced. A device or a pipe, and what lies in /dev or /proc,
+// cannot be replaced and is written to as it is.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a file as memory that nobody writes. They stay valid when the file is replaced or removed; whoever shortens it
-// in place ends the process at the next touch of what is missing.
+// Bytes of a file as read-only memory. They stay valid when the file is replaced or removed; a program that shortens
+// it in place ends the process at the next touch of what is missing.
 #pragma once
 
 #include <cstddef>

@@ -77,7 +77,8 @@ Status cast(const KernelArgs& args) {
     cast_elements<uint8_t>(args, [&](size_t i) { return static_cast<uint8_t>(flags[i] != 0 ? 1 : 0); });
   } else {
     with_element_type(x.dtype, [&]<typename T>(Type<T>) {
-      // Of narrow types only two are told apart further on: their floats, all exact in f32, and their integers.
+      // Narrow types become one of two types here: narrow floats become f32, which holds them exactly, narrow integers
+      // i32.
       using From = std::conditional_t<kIsNarrowFloat<T>, float, std::conditional_t<kIsNarrowInteger<T>, int32_t, T>>;
       auto elements = x.as<T>();
       cast_elements<From>(args, [&](size_t i) { return static_cast<From>(elements[i]); });

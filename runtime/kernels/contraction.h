@@ -89,7 +89,7 @@ struct MatrixStacks {
     right_strides = broadcast_strides(batch_b, batch);
   }
 
-  /// Of the result, with the dimensions that vectors lack.
+  /// Shape of the result, with the dimensions that vectors lack.
   Shape result_shape() const {
     Shape shape = batch;
     shape.push_back(rows);

@@ -15,7 +15,8 @@
 namespace collage::runtime {
 namespace {
 
-/// -1, 0 or 1: the order of two entries of the axis, element by element. What is no number comes last and equals itself.
+/// -1, 0 or 1: the order of two entries of the axis, element by element. What is no number comes last and equals
+/// itself.
 template <typename T>
 int compare_entries(const T* x, const AxisSplit& split, int64_t a, int64_t b) {
   for (int64_t o = 0; o < split.outer; ++o) {

@@ -125,8 +125,8 @@ class RoiAligner {
     return static_cast<T>(sum / static_cast<double>(std::max<size_t>(1, samples_.size())));
   }
 
-  /// Of the weighted pixels, not of the interpolated samples: so the operator is defined. NaN if one of them is; a pixel
-  /// without weight counts as 0, whatever it is.
+  /// The greatest of the weighted pixels, not of the interpolated samples, as the operator is defined. NaN if one of
+  /// them is; a pixel without weight counts as 0, whatever it is.
   T greatest(const T* plane) const {
     if (samples_.empty()) return 0;
     T best = -std::numeric_limits<T>::infinity();

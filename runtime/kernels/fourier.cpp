@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Powers of two by Cooley and Tukey's splitting; other lengths by Bluestein's: with k n = (k^2 + n^2 - (k - n)^2) / 2 the
-// transform is a convolution with a chirp, which transforms of a power of two compute.
+// Powers of two by Cooley and Tukey's splitting; other lengths by Bluestein's: with k n = (k^2 + n^2 - (k - n)^2) / 2
+// the transform is a convolution with a chirp, which transforms of a power of two compute.
 #include "runtime/kernels/fourier.h"
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GridSample: y[n, c, p] = x[n, c] interpolated at the place grid[n, p], whose coordinates come last dimension first and
-// run from -1 to 1 over the picture: over the centres of its corner pixels with align_corners, otherwise over their
+// GridSample: y[n, c, p] = x[n, c] interpolated at the place grid[n, p], whose coordinates come last dimension first
+// and run from -1 to 1 over the picture: over the centres of its corner pixels with align_corners, otherwise over their
 // outer edges. AffineGrid makes such a grid: grid[n, p] = theta[n] (p, 1), p the places of the pixels.
 #include <algorithm>
 #include <array>
@@ -42,7 +42,7 @@ struct PixelTap {
   double weight;
 };
 
-/// Those along one dimension.
+/// The taps along one dimension.
 struct PixelTaps {
   std::array<PixelTap, 4> taps;
   size_t count = 0;
@@ -73,7 +73,8 @@ PixelTaps taps_at(double place, int64_t extent, const Sampling& s) {
   auto size = static_cast<double>(extent);
   double x = s.align_corners ? (place + 1) / 2 * (size - 1) : ((place + 1) * size - 1) / 2;
   if (!std::isfinite(x)) x = -1e9;
-  // Between pixels at the border linear weights do not show; cubic ones do, so that there each pixel is moved by itself.
+  // Between pixels at the border linear weights do not show; cubic ones do, so that there each pixel is moved by
+  // itself.
   if (s.padding == SamplePadding::Border && s.mode != SampleMode::Cubic) x = std::clamp(x, 0.0, size - 1);
   if (s.padding == SamplePadding::Reflection) {
     x = s.align_corners ? reflect(x, 0, size - 1) : reflect(x, -0.5, size - 0.5);

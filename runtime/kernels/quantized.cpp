@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear. Like ONNX's definition they compute in f32: a quotient is
-// rounded to f32, or to the narrower type of the scale or of `precision`, before it is rounded to the result. i32, which
-// f32 does not hold, is divided in double.
+// rounded to f32, or to the narrower type of the scale or of `precision`, before it is rounded to the result. i32,
+// which f32 does not hold, is divided in double.
 #include <algorithm>
 #include <vector>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random tensors: RandomNormalLike, RandomUniformLike, Bernoulli, Multinomial.
 //
-// Element i depends on the attribute `seed` and on i alone, so that a seed gives the same numbers everywhere: number n of
-// a seed is the n-th output of SplitMix64 (Steele, Lea, Flood 2014) that starts at the mixed bits of the seed as f32.
-// Without the attribute the seed is 0.
+// Element i depends on the attribute `seed` and on i alone, so that a seed gives the same numbers everywhere: number n
+// of a seed is the n-th output of SplitMix64 (Steele, Lea, Flood 2014) that starts at the mixed bits of the seed as
+// f32. Without the attribute the seed is 0.
 #include <bit>
 #include <cmath>
 #include <cstdint>

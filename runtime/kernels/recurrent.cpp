@@ -6,7 +6,7 @@
 //     RNN   h' = f(x Wt + h Rt + b)
 //
 // (ONNX's order of gates: i o f c; z r h. The output gate sees c', the others c.) Products are summed in double; the
-// states are rounded to the element type after every step, as they are for whoever runs the steps one at a time.
+// states are rounded to the element type after every step, as when the steps are run one at a time.
 #include "runtime/kernels/recurrent.h"
 
 #include <omp.h>

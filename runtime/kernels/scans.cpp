@@ -24,8 +24,8 @@ void top_k(const KernelArgs& args) {
   for (int64_t line = 0; line < split.outer * split.inner; ++line) {
     int64_t start = line / split.inner * split.extent * split.inner + line % split.inner;
     std::iota(order.begin(), order.end(), 0);
-    // Of equal elements the first comes first; a NaN is greater than every number. Always sorted: `sorted = 0` allows
-    // any order.
+    // Among equal elements the one with the smaller index comes first; a NaN is greater than every number. Always
+    // sorted: `sorted = 0` allows any order.
     std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int64_t a, int64_t b) {
       T left = x[start + a * split.inner], right = x[start + b * split.inner];
       if (comes_before(left, right)) return !largest;

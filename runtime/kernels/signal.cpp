@@ -27,8 +27,8 @@ void complete_spectrum(Line* line) {
   for (size_t k = n / 2 + 1; k < n; ++k) (*line)[k] = std::conj((*line)[n - k]);
 }
 
-/// Transforms the lines of an axis; numbers lie in the last dimension, one if they are real and two if complex. Lines are
-/// cut, or filled with zeros, to the length of the transform.
+/// Transforms the lines of an axis; numbers lie in the last dimension, one if they are real and two if complex. Lines
+/// are cut, or filled with zeros, to the length of the transform.
 template <typename T>
 void transform_axis(const KernelArgs& args, int64_t length, int64_t axis, bool inverse, bool onesided) {
   const TensorView& x_view = args.inputs[0];

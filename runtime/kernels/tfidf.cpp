@@ -28,8 +28,8 @@ std::map<Ints, int64_t> columns_of_ngrams(const AttrMap& attrs) {
   return found;
 }
 
-/// Counts the n-grams of one row whose elements lie 1 to `most_skipped` + 1 places apart. Single numbers have no distance
-/// and count once.
+/// Counts the n-grams of one row whose elements lie 1 to `most_skipped` + 1 places apart. Single numbers have no
+/// distance and count once.
 void count_ngrams(const Ints& row, const std::map<Ints, int64_t>& columns, const AttrMap& attrs, float* counts) {
   const int64_t least = attrs.get_int("min_gram_length", 1), most = attrs.get_int("max_gram_length", 1);
   const auto size = static_cast<int64_t>(row.size());

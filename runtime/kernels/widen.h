@@ -11,7 +11,8 @@ namespace collage::runtime {
 /// Returns whether an operand or a result is f16 or bf16.
 bool has_narrow_floats(const KernelArgs& args);
 
-/// Runs the kernel on f32 copies of such operands, and rounds its f32 results. Other operands and results it sees itself.
+/// Runs the kernel on f32 copies of such operands, and rounds its f32 results. Other operands and results it sees
+/// itself.
 Status run_widened(ReferenceKernel::Function kernel, const KernelArgs& args);
 
 }  // namespace collage::runtime

@@ -38,11 +38,12 @@ struct WindowProblem {
   std::string message;
 };
 
-/// Of convolutions and pools. `input` and `kernel` have the same rank. `*window` is complete if there is no problem.
+/// Resolves the window of a convolution or pool. `input` and `kernel` have the same rank. `*window` is complete if
+/// there is no problem.
 std::optional<WindowProblem> resolve_window(const Shape& input, const Shape& kernel, const AttrMap& attrs,
                                             Window* window);
 
-/// Of transposed convolutions.
+/// Resolves the window of a transposed convolution.
 std::optional<WindowProblem> resolve_transposed_window(const Shape& input, const Shape& kernel, const AttrMap& attrs,
                                                        Window* window);
 

@@ -7,8 +7,8 @@
 //     placed      the placed model as text, for people
 //     constants   the host's constant region as it lies in memory, then other tensors: each at a multiple of 4096
 //
-// One of several shapes has a plan, code and placed model for each specialisation, and one section of constants for all,
-// in which what several need stands once:
+// One of several shapes has a plan, code and placed model for each specialisation, and one section of constants for
+// all, in which what several need stands once:
 //
 //     about       JSON, as above: of all specialisations together
 //     shapes      JSON: plan/shape_table.h, the shapes of all inputs and outputs, and what may be padded
@@ -59,12 +59,12 @@ Status write_packages(const std::string& path, const std::vector<Package>& packa
 /// At most so many hosts.
 inline constexpr size_t kMostHosts = 1024;
 
-/// The parts of a plan for the hosts of a cluster as one package. Fails where they are not all parts of one plan, in the
-/// order of their hosts. `placed` is that of the first.
+/// The parts of a plan for the hosts of a cluster as one package. Fails where they are not all parts of one plan, in
+/// the order of their hosts. `placed` is that of the first.
 Status write_cluster_package(const std::string& path, const std::vector<Package>& parts);
 
 /// Fails with the reason, which does not name the file, for anything but a whole package of one shape and one host that
-/// this machine can run. Of a package that was read, the plan is valid, and its kernels are in its code.
+/// this machine can run. In a package that was read, the plan is valid, and its kernels are in its code.
 Result<Package> read_package(const std::string& path);
 
 class PackageFile;
@@ -73,7 +73,7 @@ class PackageFile;
 /// Threads may share it.
 class PackageSet {
  public:
-  /// Fails as read_package. What a specialisation has in its plan and code is not looked at.
+  /// Fails as read_package. What a specialisation has in its plan and code is not examined.
   static Result<PackageSet> open(const std::string& path);
 
   /// False: there is one, and `shapes` is empty.
@@ -87,14 +87,14 @@ class PackageSet {
   Status check_one_host() const;
   const ShapeTable& shapes() const { return shapes_; }
   const std::string& about() const { return about_; }
-  /// That it was compiled for.
+  /// The number of threads that the package was compiled for.
   int threads() const { return threads_; }
   /// Equal for packages that are equal; found without reading what is in them.
   const std::string& digest() const;
   /// The placed model of a specialisation, or of all hosts.
   std::string placed(size_t index) const;
-  /// Reads a specialisation, or the part of a host by its number, anew with each call. Fails as read_package, also where
-  /// it has other ports than the table says. Of the sections of other hosts nothing is touched.
+  /// Reads a specialisation, or the part of a host by its number, anew with each call. Fails as read_package, also
+  /// where it has other ports than the table says. Sections of other hosts are not touched.
   Result<Package> load(size_t index) const;
 
  private:

@@ -10,11 +10,11 @@
 //
 // A file is read by the version that wrote it, and by no other: kPackageVersion changes with whatever changes the
 // meaning of a package, the plan's fields and the interface of compiled kernels among it (plan/plan.h,
-// core/external_functions.h). Packages of one shape, of several shapes, and of a cluster's hosts are versions that change
-// together: a program that knows the first alone refuses the others as such.
+// core/external_functions.h). Packages of one shape, of several shapes, and of a cluster's hosts are versions that
+// change together: a program that knows the first alone refuses the others as such.
 //
-// Of a package for hosts only the frame is read when it is opened, and each section when it is asked for: what is in the
-// others is neither mapped nor looked at.
+// Opening a package for hosts reads only the frame; each section is read when it is asked for, and the others are
+// neither mapped nor read.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ inline constexpr std::string_view kPackageMagic =
 inline constexpr uint32_t kPackageVersion = 7;
 inline constexpr uint32_t kShapedPackageVersion = 8;
 inline constexpr uint32_t kClusterPackageVersion = 9;
-/// Of sections, and of tensors in them: a page.
+/// Alignment of sections, and of tensors in them: a page.
 inline constexpr size_t kPageBytes = 4096;
 
 struct SectionPieces {

@@ -148,7 +148,7 @@ class PackageReader {
     return Tensor(dtype, shape, {file_.memory_of(constants()), first});
   }
 
-  /// They begin the section.
+  /// Places the host's constants, which are at the beginning of the section.
   Status place_host_constants() {
     Plan& plan = package_.plan;
     const std::span<const char> section = file_.section(constants());
@@ -214,7 +214,7 @@ Status check_sections(const PackageFile& file, const std::vector<std::string>& w
   return Status::ok();
 }
 
-/// Of a package for hosts.
+/// Checks the parts of a package for hosts.
 Status check_parts(const PackageFile& file, const std::optional<size_t>& hosts) {
   const bool is_cluster = file.version() == kClusterPackageVersion;
   if (hosts.has_value() != is_cluster)

@@ -4,8 +4,8 @@
 //
 //     constants   | host region: c0 … | c1 … | c2 …  | tensors: of libraries … | of devices … | of attributes … |
 //
-// Of several specialisations each has the section from its beginning for its region, and elements that are there already
-// are not put there again:
+// In a package of several specialisations, each has the section from its beginning for its region, and elements that
+// are there already are not written again:
 //
 //     constants   | c0 c1 c2 | tensors | c3, of the second alone | tensors |        region of the second: up to c3
 //
@@ -99,7 +99,7 @@ class HostRegion {
   }
 
  private:
-  /// Of a plan that was read from a package.
+  /// Moves the constants of a plan that was read from a package.
   void move(const ReadyRegion& ready) {
     const auto* region = reinterpret_cast<const char*>(ready.first.get());
     for (Buffer& buffer : plan_.buffers) {
@@ -158,7 +158,7 @@ json about(const std::vector<Package>& packages) {
     const std::vector<std::string> wanted = package.code->features();
     features.insert(wanted.begin(), wanted.end());
   }
-  // Of one, in the order in which its code names them.
+  // The features of a single package stay in the order in which its code names them.
   const json all = packages.size() == 1 ? json(packages.front().code->features()) : json(features);
   return {{"collage", COLLAGE_VERSION},
           {"model", packages.front().plan.model},

@@ -35,7 +35,7 @@ struct MemorySpace {
   size_t capacity = 0;        ///< bytes that the space has; 0: no limit
 };
 
-/// Of devices that are other hosts.
+/// The kind of devices that are other hosts.
 inline constexpr std::string_view kRemoteKind = "remote";
 
 /// A device that the plan needs, with the settings of its simulation. The host always exists and is not listed. Another

@@ -33,7 +33,7 @@ class Toucher {
     return touched;
   }
 
-  /// Those of which it is sure that the step only reads them: of a kernel's buffers nobody says which it writes.
+  /// Those of which it is sure that the step only reads them: a kernel does not declare which of its buffers it writes.
   std::vector<BufferId> only_read_by(const Step& step) {
     look_at(step);
     std::vector<BufferId> only_read;

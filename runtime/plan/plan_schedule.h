@@ -18,8 +18,8 @@ Machine machine_of(const std::vector<DeviceSpec>& devices);
 /// Buffers that each step touches, each once, ascending.
 std::vector<std::vector<BufferId>> touched_buffers(const Plan& plan);
 
-/// Tasks by step, with the predicted lengths. The first step that touches a buffer writes it unless it is sure to read it,
-/// the others read it.
+/// Tasks by step, with the predicted lengths. The first step that touches a buffer writes it unless it is sure to read
+/// it, the others read it.
 std::vector<Task> tasks_of(const Plan& plan, Machine& machine);
 
 /// The same, where steps count as touching `touched`: at least what `touched_buffers` gives.

@@ -189,7 +189,7 @@ class Validator {
     return check_library(step);
   }
 
-  /// Of a LibraryStep or a LibraryCall.
+  /// Checks a LibraryStep or a LibraryCall.
   template <typename Call>
   Status check_library(const Call& call) const {
     if (Status status = check_boundary(call.program, call.program.inputs, call.inputs, false); !status) return status;

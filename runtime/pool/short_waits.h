@@ -4,10 +4,10 @@
 //
 // By default libgomp spins 8 to 14 ms (GOMP_SPINCOUNT 300000). Where another program wants the processors too, a
 // waiting thread takes one from the thread that it waits for, and a network of many small kernels slows down many
-// times; there 50 us are right. Where nobody else wants them, sleeping is the mistake: a virtual processor that idles
-// is given to others by its host and comes back late (ResNet-50: 56 ms with long spins, 67 to 190 ms with short ones).
-// libgomp reads the setting only when it is loaded and cannot change its mind, so a process chooses for those that it
-// starts, by what runs at that moment. Threads of our own decide at each wait: pool/waiting.h.
+// times; there 50 us are right. Where no other thread needs them, sleeping is the mistake: a virtual processor that
+// idles is given to others by its host and comes back late (ResNet-50: 56 ms with long spins, 67 to 190 ms with short
+// ones). libgomp reads the setting only when it is loaded and cannot change its mind, so a process chooses for those
+// that it starts, by what runs at that moment. Threads of our own decide at each wait: pool/waiting.h.
 #pragma once
 
 #include <cstdlib>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a thread waits for another one that will be done soon: by spinning, or by sleeping.
 //
-// - A sleeping thread leaves its processor idle, and waking it takes long where the processor is a virtual one on a busy host:
-//   the host has given it to somebody else meanwhile (a network of 60 kernels became three times slower).
-// - A spinning thread keeps its processor from other programs of this system, which then take turns with it in slices of
-//   milliseconds, also when the thread has work again.
+// - A sleeping thread leaves its processor idle, and waking it takes long where the processor is a virtual one on a
+//   busy host: the host has given it to another machine meanwhile (a network of 60 kernels became three times slower).
+// - A spinning thread keeps its processor from other programs of this system, which then take turns with it in slices
+//   of milliseconds, also when the thread has work again.
 //
-// So a thread spins as long as nobody else wants its processor. It offers the processor again and again, and learns
+// So a thread spins as long as no other thread wants its processor. It offers the processor again and again, and learns
 // whether it was taken, and for how long, from its involuntary context switches.
 #pragma once
 
@@ -44,7 +44,7 @@ class Waiting {
   static void pause();
   /// False if others wanted the processor a short time ago.
   bool begin_long_spin();
-  /// False if somebody else took the processor, or the spin is over.
+  /// False if another thread took the processor, or the spin is over.
   bool offer_processor();
 
   Clock::time_point end_of_spin_{};

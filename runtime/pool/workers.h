@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that run parallel loops for one thread, the owner. Unlike OpenMP's they
-// - take over what another one of them has not begun (pool/chunks.h), and are not waited for if they have nothing: a loop
-//   ends when its last chunk is done, even while a worker has not come yet;
+// - take over what another one of them has not begun (pool/chunks.h), and are not waited for if they have nothing: a
+//   loop ends when its last chunk is done, even while a worker has not come yet;
 // - wait as pool/waiting.h says, whatever the environment of the process says.
 //
 // Beside libraries that use OpenMP the threads are OpenMP's, lent for a while: a second pool would compete with the
 // first one for the processors.
 //
-//     lend:   #pragma omp parallel   owner: loop, loop, loop   others: work()   =>   the library's own loops, same threads
+//     lend:   #pragma omp parallel   owner: loop, loop, loop   others: work()   =>   the library's loops, same threads
 #pragma once
 
 #include <atomic>

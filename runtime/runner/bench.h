@@ -12,7 +12,7 @@
 
 namespace collage::runner {
 
-/// Of a plan whose steps run side by side.
+/// Times of a plan whose steps run side by side.
 struct OverlapTimes {
   double makespan = 0;  ///< seconds, median
   double period = 0;    ///< seconds per input of a stream whose steps take the least time that they took

@@ -22,8 +22,8 @@ struct RequestsReport {
   std::vector<size_t> served{};  ///< by each set of devices
 };
 
-/// Times `runs` requests as time_requests does. The host's threads are divided among the requests, at least one for each.
-/// Returns nullopt after an error: one is that an answer differs from that of a run alone.
+/// Times `runs` requests as time_requests does. The host's threads are divided among the requests, at least one for
+/// each. Returns nullopt after an error: one is that an answer differs from that of a run alone.
 std::optional<RequestsReport> bench_requests(const runtime::Plan& plan, std::shared_ptr<const runtime::Code> code,
                                              int threads, const RequestsRequest& request, int runs,
                                              const std::vector<runtime::Tensor>& inputs,

@@ -12,8 +12,8 @@
 namespace collage::runner {
 
 /// The first where no file has a shape of its own: pictures and random inputs take any. With labels the first dimension
-/// of a file counts runs, and is 1 in each. What is read is kept in the request. Returns nullopt after an error: a file that
-/// cannot be read, shapes that no specialisation takes.
+/// of a file counts runs, and is 1 in each. What is read is kept in the request. Returns nullopt after an error: a file
+/// that cannot be read, shapes that no specialisation takes.
 std::optional<runtime::ShapeChoice> choose_shape(RunRequest& request, const runtime::ShapeTable& table,
                                                  support::Diagnostics& diags);
 

@@ -14,7 +14,7 @@
 
 namespace collage::runner {
 
-/// Of the last run of channel 0.
+/// What a rank reports of the last run of channel 0.
 struct RankReport {
   std::string space;              ///< `host[1]`
   std::string machine;            ///< that it ran on

@@ -2,7 +2,8 @@
 // One run of all hosts of a cluster as one trace: the steps of all parts on the clock of the first host.
 //
 // A track of host 2 that its part calls `host` is `host[2]` here. A copy between two hosts is there twice, as what its
-// sender does and as what its receiver does, with an arrow from one to the other; each pair of hosts has a track for both.
+// sender does and as what its receiver does, with an arrow from one to the other; each pair of hosts has a track for
+// both.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ struct PartTrace {
   Trace trace;
 };
 
-/// Of the last run of channel 0 of this rank; nullopt if there was none.
+/// The trace of the last run of channel 0 of this rank; nullopt if there was none.
 std::optional<PartTrace> trace_of_part(const runtime::ClusterProgram& program);
 
 /// As one trace. `offsets_ns`: what the clock of each host shows more than that of host 0. Predicted times are those of

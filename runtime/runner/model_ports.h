@@ -36,8 +36,8 @@ ModelPorts ports_of(const runtime::Plan& plan);
 
 /// Gives the outputs that are inputs their aliases.
 void add_aliases(ModelPorts& ports);
-/// Returns whether the user means this port by `name`, whose control characters may stand as in the file of the model or
-/// as messages show them.
+/// Returns whether the user means this port by `name`, whose control characters may stand as in the file of the model
+/// or as messages show them.
 bool is_called(const Port& port, const std::string& name);
 
 }  // namespace collage::runner

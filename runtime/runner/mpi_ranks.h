@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that `mpirun` started, of which this one is a rank: how a program starts MPI, says once what is wrong on any
-// of them, and ends with all of them.
+// The processes that `mpirun` started, of which this one is a rank: how a program starts MPI, says once what is wrong
+// on any of them, and ends with all of them.
 //
 //     start   →   each reads its files   →   agree: what is wrong on one rank ends all   →   …   →   leave
 //
@@ -27,8 +27,8 @@ class MpiRanks {
   /// 1 where MPI was not started.
   int count() const { return has_started() ? transport_->size() : 1; }
 
-  /// On all ranks at once: whether it is ok on all of them, with equal keys (runtime::agree). What is wrong becomes errors
-  /// at `where`, on all ranks. Without MPI this is about one process.
+  /// On all ranks at once: whether it is ok on all of them, with equal keys (runtime::agree). What is wrong becomes
+  /// errors at `where`, on all ranks. Without MPI this is about one process.
   bool agree(const runtime::Status& status, const std::string& key, runtime::TimeLimit limit, support::Code code,
              const std::string& where, support::Diagnostics& diags);
   /// True if there are as many ranks as hosts. Otherwise an error at `where`: "OWNER 2 hosts, and mpirun started 3:
@@ -36,7 +36,7 @@ class MpiRanks {
   bool check_count(int hosts, const std::string& owner, const std::string& command, const std::string& where,
                    support::Diagnostics& diags) const;
 
-  /// Of all ranks, or of one process.
+  /// True for the first of all ranks, and for a single process.
   bool is_first() const { return !has_started() || transport_->rank() == 0; }
   /// Whether this rank prints errors: where all ranks have the same, rank 0 does so for all.
   bool prints_errors() const;

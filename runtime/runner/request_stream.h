@@ -4,8 +4,8 @@
 //     in flight   3 3 3 3 … 3 3 3 2 1 0
 //     answered    1 2 3 4 … n+3              the clock runs from the 3rd answer to the (n+3)rd: n / its time
 //
-// A pipeline is full when its first requests have been answered, and stays so until the clock stops: filling and emptying
-// it do not count.
+// A pipeline is full when its first requests have been answered, and stays so until the clock stops: filling and
+// emptying it do not count.
 #pragma once
 
 #include <functional>

@@ -56,7 +56,7 @@ struct RequestsRequest {
   bool is_asked() const { return in_flight > 0; }
 };
 
-/// What is to be told of a run, step by step (trace.h).
+/// What is reported of a run, step by step (trace.h).
 struct TraceRequest {
   std::string file{};   ///< `--trace`; empty: none
   bool prints = false;  ///< `--timeline`

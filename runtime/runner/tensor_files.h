@@ -12,9 +12,10 @@
 namespace collage::runner {
 
 /// Reads .npy, a file of the request's formats or a picture (.png, .jpg, .pgm, …), which is brought to `wanted` and
-/// multiplied by the request's scale; a tensor that the request has read already is taken from there. `random` gives uniform
-/// values in [-1, 1) of the wanted type (integers: 0). Otherwise dtype must be the wanted one and the shape too, except that
-/// the leading dimension may count a batch where the model's is 1. `option` names the place in messages.
+/// multiplied by the request's scale; a tensor that the request has read already is taken from there. `random` gives
+/// uniform values in [-1, 1) of the wanted type (integers: 0). Otherwise dtype must be the wanted one and the shape
+/// too, except that the leading dimension may count a batch where the model's is 1. `option` names the place in
+/// messages.
 std::optional<runtime::Tensor> read_tensor_file(const std::string& path, const RunRequest& request,
                                                 const TensorKind& wanted, const std::string& option,
                                                 support::Diagnostics& diags);

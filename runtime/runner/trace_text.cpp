@@ -5,7 +5,8 @@
 //                 npu[0]        predicted |     ########   #######         |
 //     memory      host          786 kB arena, 786 kB in use at most
 //
-// Without a run there is one line for each track that the plan uses, and the words `predicted` and `actual` are left out.
+// Without a run there is one line for each track that the plan uses, and the words `predicted` and `actual` are left
+// out.
 #include <fmt/format.h>
 
 #include <algorithm>

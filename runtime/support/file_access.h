@@ -2,8 +2,8 @@
 // Which files a model or a rule file may lead to: `const file`, external data of ONNX, `include`, `table`.
 //
 // Files that the user names are trusted to be meant; what they name in turn is not. It must lie in the folder of a file
-// that the user has named, or below; links are followed before that is asked. A file that is a link itself, as in caches of model
-// hubs, also opens the folder that it leads to.
+// that the user has named, or below; links are followed before that is asked. A file that is a link itself, as in
+// caches of model hubs, also opens the folder that it leads to.
 #pragma once
 
 #include <filesystem>
@@ -27,8 +27,8 @@ class FileAccess {
   bool allows(const std::string& path, const std::string& folder) const;
   /// Whether a file may be read that is open already, wherever its name leads by now.
   bool allows(const runtime::Descriptor& file, const std::string& folder) const;
-  /// Opens a file that may be read. What was opened is asked for: `path` may lead elsewhere since it was looked at. Fails
-  /// with `kOutside` where it may not be read.
+  /// Opens a file that may be read. What was opened is asked for: `path` may lead elsewhere since it was examined.
+  /// Fails with `kOutside` where it may not be read.
   runtime::Result<runtime::Descriptor> open(const std::string& path, const std::string& folder) const;
 
  private:

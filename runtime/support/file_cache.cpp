@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr char kMagic[] = "collage cache 1";  ///< with its end 16 bytes
 constexpr std::string_view kUnfinished = ".partial";
-constexpr uint64_t kKeptAtMost = 64;  ///< until the folder's size is looked at; a process may be killed before it ends
+constexpr uint64_t kKeptAtMost = 64;  ///< until the folder's size is examined; a process may be killed before it ends
 constexpr size_t kNameDigits = 32;
 constexpr std::chrono::hours kAbandoned{1};  ///< an unfinished entry this old has no writer any more
 /// A folder that became too large is emptied to this part of its size, so that not every program has to.

@@ -4,8 +4,8 @@
 //     FOLDER/3f9c…e1    a file for each entry: header, key, value, checksum
 //
 // An entry is written beside its place and renamed: a reader sees all of it or nothing. The whole key is in the file,
-// so that two keys are never confused. An entry that is cut off, altered or somebody else's counts as missing and is
-// written again. Nothing here is an error: what cannot be read or kept is computed again.
+// so that two keys are never confused. An entry that is cut off, altered or made by another program counts as missing
+// and is written again. Nothing here is an error: what cannot be read or kept is computed again.
 #pragma once
 
 #include <cstdint>

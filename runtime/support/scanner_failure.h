@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scanner made by Flex calls where it cannot go on (YY_FATAL_ERROR). The text alone tells why.
+// What a scanner made by Flex calls where it cannot go on (YY_FATAL_ERROR). Only the text says why.
 #pragma once
 
 #include <new>

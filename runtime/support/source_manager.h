@@ -21,7 +21,7 @@ struct LineColumn {
   int column = 1;
 };
 
-/// A text that several managers have, in any thread: nobody changes it.
+/// A text that several managers have, in any thread: it never changes.
 using SharedText = std::shared_ptr<const std::string>;
 
 class SourceManager {

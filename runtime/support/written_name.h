@@ -7,8 +7,8 @@
 
 namespace collage::support {
 
-/// The language's PLAIN: letters, digits and `_.$-`, with single slashes before or between them. Only such a name stands
-/// without quotes.
+/// The language's PLAIN: letters, digits and `_.$-`, with single slashes before or between them. Only such a name
+/// stands without quotes.
 bool is_plain_name(std::string_view name);
 
 /// The text in quotes, with escapes.

@@ -181,7 +181,8 @@ std::vector<SpecialCase> tensor_cases() {
       {{"s", tensor({4}, {1, 2, -1, 0.5F})}, {"b", tensor({4}, {0, 1, -1, 2})}});
   add("LayerNormalization", "%y = LayerNormalization(%x, %s, %b)", {6, 16},
       {{"s", tensor({16}, {1, 2, -1, 0.5F})}, {"b", tensor({16}, {0, 1, -1, 2})}});
-  // Of weights only without padding: whether a weight meets the zeros around the input is left to the implementation.
+  // Cases in which only weights are special have no padding: whether a weight meets the zeros around the input is left
+  // to the implementation.
   const auto add_with_weights = [&](const std::string& name, const std::string& statements, const ir::Shape& shape,
                                     const ir::Shape& weights, bool takes_special_weights) {
     const auto count = static_cast<size_t>(runtime::element_count(weights));

@@ -27,7 +27,7 @@ using runtime::Tensor;
 /// exact result, and in chains of two; of libraries, which are less precise, but not by powers of ten.
 constexpr double kOwnUnits = 6;
 constexpr double kLibraryUnits = 300;
-/// Of results below, digits may be lost: they come of denormal numbers.
+/// Results below may lose digits, because they come from denormal numbers.
 constexpr double kSmall = 0x1p-118;
 /// Sums are in another order, and functions of them.
 constexpr double kRelative = 1e-4;

@@ -107,7 +107,7 @@ TEST(BlockMemoryDeathTest, IsOpenForItsCommandsOnly) {
 
 TEST(BlockMemoryDeathTest, EndsTheProcessBehindABlockAndBeforeIt) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  for (size_t bytes : {64, 4096, 10048}) {  // multiples of the alignment: the guard begins right behind
+  for (size_t bytes : {64, 4096, 10048}) {  // multiples of the alignment: the guard begins right after
     BlockMemory memory(0);
     Result<DeviceAddress> address = memory.allocate(bytes);
     ASSERT_TRUE(address && memory.allocate(64));

@@ -27,7 +27,7 @@ std::string read_tensors(const std::filesystem::path& folder, const std::string&
   }
 }
 
-/// Of 1, to the next number.
+/// The step from 1 to the next number.
 double step_of(runtime::DType dtype) {
   switch (dtype) {
     case runtime::DType::F64: return 0x1p-52;

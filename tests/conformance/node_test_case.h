@@ -32,8 +32,8 @@ NodeTestCase read_node_test(const std::filesystem::path& folder);
 /// Says whether all errors are of models that Collage does not support.
 bool is_refusal(const support::Diagnostics& diags);
 
-/// Says how the outputs differ from those of the test; empty if they do not. A float may be off by as much as ONNX's own
-/// runner lets it be or, where `steps` is not 0, by so many steps of its dtype at the largest number of the output.
+/// Says how the outputs differ from those of the test; empty if they do not. A float may be off by as much as ONNX's
+/// own runner lets it be or, where `steps` is not 0, by so many steps of its dtype at the largest number of the output.
 std::string difference(const std::vector<runtime::Tensor>& got, const std::vector<runtime::Tensor>& wanted,
                        double steps = 0);
 

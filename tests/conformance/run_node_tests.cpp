@@ -10,10 +10,10 @@
 //
 // A model with loops or shapes that only a run decides runs in stages, where the importer refuses it as a whole.
 //
-// With --steps a float may be off by N steps of its dtype at the largest number of its tensor, which is less than ONNX's
-// runner lets it be. Each test runs in a process of its own, so that a crash is one test's. Left out are strings, sequences, optionals,
-// maps, images, training and the domain ai.onnx.ml. After the table: what was refused, by reason, and each test that
-// was wrong or crashed. Exits with 1 if there is one.
+// With --steps a float may be off by N steps of its dtype at the largest number of its tensor, which is less than
+// ONNX's runner lets it be. Each test runs in a process of its own, so that a crash is one test's. Left out are
+// strings, sequences, optionals, maps, images, training and the domain ai.onnx.ml. After the table: what was refused,
+// by reason, and each test that was wrong or crashed. Exits with 1 if there is one.
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ using testing::Outcome;
 
 constexpr unsigned kMostSeconds = 120;
 
-/// Of floats; 0: the tolerance of ONNX's runner.
+/// Units in the last place that floats may differ by; 0: the tolerance of ONNX's runner.
 double steps_allowed = 0;
 
 /// How a test ended in one way.

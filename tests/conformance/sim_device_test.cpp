@@ -92,8 +92,8 @@ TEST(SimDevice, InRealTimeQueuesOfOneKindTakeTurnsAndOthersOverlap) {
 }
 
 // Each of two queues waits for the other, forty times. The threads that stand for them come late to every command. A
-// command is long beside the host's own work for it (its memory is unlocked and locked again, which takes 100 us on some
-// machines); a try in which the host is stopped for longer than a command counts for nothing.
+// command is long beside the host's own work for it (its memory is unlocked and locked again, which takes 100 us on
+// some machines); a try in which the host is stopped for longer than a command counts for nothing.
 TEST(SimDevice, InRealTimeDelaysOfTheHostDoNotAddUp) {
   DeviceSpec spec = spec_of({{"sim", true}, true}, 0);
   spec.links[0].latency = Duration::seconds(2e-3);

@@ -279,7 +279,7 @@ class BruteForce {
     return true;
   }
 
-  /// Of the values written so far, for the readers chosen so far.
+  /// The cost of converting the values written so far, for the readers chosen so far.
   Cost conversions(uint32_t covered) {
     Cost total;
     for (ProblemValueId v : problem_.values.ids()) {

@@ -25,8 +25,8 @@ runtime::Result<Judgement> judge(const std::string& text);
 
 /// With limits of all kinds, or regions, by seed.
 place::Problem any_problem(place::RandomSource& random, uint64_t seed, size_t nodes);
-/// Of up to so many nodes; nothing: the problem has no solution, or the search sees too little to prove one. Every
-/// second proof may have a sweep.
+/// A case of at most so many nodes; nothing: the problem has no solution, or the search sees too little to prove one.
+/// Every second proof may have a sweep.
 std::optional<Case> random_case(place::RandomSource& random, uint64_t seed, size_t most_nodes);
 
 }  // namespace collage::certificate

@@ -41,7 +41,7 @@ TEST(CertificateRandom, AnyMultipliersProveWhatTheSearchSays) {
       continue;
     }
     ASSERT_TRUE(bound.is_ok()) << seed << ": " << bound.message();
-    // Of more than six formats the search gives up on prices. What limits leave no room for, only the judge sees.
+    // With more than six formats the search gives up on prices. What limits leave no room for, only the checker sees.
     const int64_t difference = static_cast<int64_t>(*bound) - proof.bound.count();
     ASSERT_GE(difference, 0) << seed;
     compared += difference == 0 ? 1 : 0;

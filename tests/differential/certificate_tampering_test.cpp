@@ -34,7 +34,7 @@ const Cost kTick = Cost::of(1, Cost::Unit::Seconds);
 Proof::Round& first_round(Case& c) {
   return c.proof.cases.front().rounds.front();
 }
-/// Whether the first round is looked at: the candidates alone show less than is claimed.
+/// Whether the first round is examined: the candidates alone show less than is claimed.
 bool has_rounds(const Case& c) {
   if (c.proof.cases.front().rounds.empty()) return false;
   CertificateFile file{names_of(c.problem), c.problem, c.solution, c.proof};

@@ -192,8 +192,8 @@ TEST(PlacementRandom, ValuesAcrossANodeAreInMemoryTogether) {
   EXPECT_GT(tight, looked_at / 10);
 }
 
-/// What is said to be held while a node runs, by paths or by the run itself, is no more than what there is beside the constants;
-/// also while only some candidates are chosen.
+/// What is said to be held while a node runs, by paths or by the run itself, is no more than what there is beside the
+/// constants; also while only some candidates are chosen.
 TEST(PlacementRandom, NoMoreIsHeldAtANodeThanThereIs) {
   uint64_t looked_at = 0, tight = 0;
   for (uint64_t seed = 0; seed < rounds(1'500); ++seed) {
@@ -363,8 +363,8 @@ TEST(PlacementRandom, StrategiesGiveValidPlansNoneBetterThanOptimal) {
           Strategy{Strategy::Kind::Single, {"npu"}}}) {
       std::string why;
       const std::optional<Solution> found = solve(problem, strategy, {}, &why);
-      // Giving up choices finds a plan wherever there is one; `single` may lack the candidates, and the walk of `tvm` may
-      // end where nothing goes on.
+      // Giving up choices finds a plan wherever there is one; `single` may lack the candidates, and the walk of `tvm`
+      // may end where nothing goes on.
       if (strategy.kind == Strategy::Kind::Tvm) {
         ASSERT_EQ(found.has_value(), why.empty()) << seed;
         ASSERT_FALSE(best && why.find("no plan") != std::string::npos) << seed << ": " << why;

@@ -15,7 +15,7 @@ namespace collage::testing {
 
 using Dims = std::vector<int64_t>;
 
-/// Of one tensor: larger ones take the time of many models.
+/// The most elements of one tensor: larger ones take the time of many models.
 inline constexpr int64_t kMostElements = 20'000;
 
 /// The same numbers from the same seed on every machine, which std::uniform_int_distribution does not promise.

@@ -48,7 +48,8 @@ using runtime::Tensor;
 
 constexpr int kMostNodes = 8;
 constexpr double kTolerance = 2e-5;  ///< of max|y|
-/// Of what a change of the inputs by a few of their last bits does to the result: an ill-conditioned model is no fault.
+/// The tolerance as a multiple of what a change of the inputs by a few of their last bits does to the result: an
+/// ill-conditioned model is no fault.
 constexpr double kConditioning = 16;
 /// Inputs are in [-1, 1): what cancels to nothing leaves about this.
 constexpr double kFloor = 2e-6;

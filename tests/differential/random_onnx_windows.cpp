@@ -220,7 +220,7 @@ bool add_gemm(OnnxMaker& m) {
   return keep(m, y);
 }
 
-/// A convolution that keeps the size, as networks have behind an enlargement.
+/// A convolution that keeps the size, as networks have after an enlargement.
 OnnxValue enlarged_conv(OnnxMaker& m, const OnnxValue& x) {
   const int64_t kernel = m.random.chance(70) ? 3 : 1, channels = m.random.chance(75) ? 8 : m.random.in(1, 10);
   const Dims weights = {channels, x.dims[1], kernel, kernel};

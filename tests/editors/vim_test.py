@@ -21,7 +21,7 @@ WANTED = {
 }
 
 
-# Of the file that is open: lines that are comments, lines of these that are not coloured as such, words that are keywords.
+# Counts in the open file: lines that are comments, lines of these that are not coloured as such, words that are keywords.
 COUNT = """
 let comments = 0
 let wrong = 0
@@ -71,7 +71,7 @@ def shipped_files(vim, folder):
     for path, found in zip(files, run(vim, folder, script), strict=True):
         filetype, comments, wrong, keywords = found.split()
         assert filetype == ("collage_model" if path.endswith(".ir") else "collage_rules"), (path, found)
-        # Of models the lines begin with values.
+        # Lines of models begin with values.
         assert int(comments) > 0 and int(wrong) == 0 and int(keywords) >= (1 if path.endswith(".ir") else 20), (path, found)
     print("held: the colours of", len(files), "files")
 

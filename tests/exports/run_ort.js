@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX Runtime as a process that answers: ort_process.py starts it as `node run_ort.js FOLDER`, where FOLDER is an npm
-// installation with onnxruntime-node. A line of standard input is one JSON request, a line of standard output its answer:
+// installation with onnxruntime-node. A line of standard input is one JSON request, a line of standard output its
+// answer:
 //
 //   {"model": "file" or {"bytes": base64}, "optimise": bool, "inputs": {name: tensor}}
 //   {"outputs": {name: tensor}} or {"error": text}
 //
-// A tensor is {"type", "dims", "data": base64}, with the names of types that ONNX Runtime has. Models run on one thread.
+// A tensor is {"type", "dims", "data": base64}, with the names of types that ONNX Runtime has. Models run on one
+// thread.
 const path = require('path');
 const readline = require('readline');
 const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node'));

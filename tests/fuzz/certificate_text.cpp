@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates -> judgements: refused with a reason, or read; then written again they are the same file, and the judge has an
-// answer.
+// Certificates -> judgements: refused with a reason, or read; then written again they are the same file, and the judge
+// has an answer.
 #include <cstdint>
 
 #include "compiler/certificate/check_certificate.h"

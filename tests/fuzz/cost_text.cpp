@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured costs as CSV or JSON -> rows: refused with a message, or accepted; then each row is one that a measurement could have
-// made, and written in both forms they are read again as the same.
+// Measured costs as CSV or JSON -> rows: refused with a message, or accepted; then each row is one that a measurement
+// could have made, and written in both forms they are read again as the same.
 #include <cstdint>
 
 #include "compiler/costs_tool/cost_files.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX files -> graph: refused with a message, or accepted, and then a fixed point of print and parse, before the passes
-// and after them.
+// ONNX files -> graph: refused with a message, or accepted, and then a fixed point of print and parse, before the
+// passes and after them.
 #include <unistd.h>
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // Mutates ONNX models as what they are, so that most of them still parse: libFuzzer's own mutations of bytes rarely get
 // past the protobuf reader.
 //
-//   a field anywhere in the model  =>  another number, a name or an operator from elsewhere, a copy of a message of the same
-//                                      type, an element more or less, elements in another order, or nothing
+//   a field anywhere in the model  =>  another number, a name or an operator from elsewhere, a copy of a message of the
+//                                      same type, an element more or less, elements in another order, or nothing
 //
 // One mutation in eight is of the bytes. Linked in the preset `fuzz` only.
 #include <google/protobuf/descriptor.h>
@@ -163,7 +163,8 @@ class OnnxMutator {
     }
   }
 
-  /// A copy of a message of this type, of which the model has one. Made before the field is changed: that may end others.
+  /// A copy of a message of this type, of which the model has one. Made before the field is changed: that may end
+  /// others.
   std::unique_ptr<Message> copy_of_one(const google::protobuf::Descriptor* type) {
     std::vector<const Message*> alike;
     for (const Message* message : messages_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packages -> plans. An input that begins as a package does is read as it is. Any other is taken for a section of a package that
-// is good otherwise, with hashes that fit, since no fuzzer finds those: for the table of shapes where it begins as an object of
-// JSON does, else for the plan. It is refused with a reason, or valid, and then it can be loaded, or is refused with a reason
-// there; a valid table chooses for any shape, or refuses it with a reason.
+// Packages -> plans. An input that begins as a package does is read as it is. Any other is taken for a section of a
+// package that is good otherwise, with hashes that fit, since no fuzzer finds those: for the table of shapes where it
+// begins as an object of JSON does, else for the plan. It is refused with a reason, or valid, and then it can be
+// loaded, or is refused with a reason there; a valid table chooses for any shape, or refuses it with a reason.
 #include <unistd.h>
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement files -> placements of a fixed model: refused with a message, or accepted, and then a fixed point of print and parse.
+// Placement files -> placements of a fixed model: refused with a message, or accepted, and then a fixed point of print
+// and parse.
 #include <cstdint>
 
 #include "compiler/request/placement_file.h"

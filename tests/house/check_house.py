@@ -11,6 +11,7 @@
   guards   every source file starts with the SPDX line, every header has `#pragma once`
   names    constants and types of unnamed namespaces differ within a library, whose files are compiled in groups
   paths    every path that a .md file names exists, and every source file that a comment names
+  prose    no comment, and no paragraph of one, begins with "Of …", which is half a sentence; no comment line of a source file is longer than 120 columns
   words    every keyword and every function of the rule language stands in a rule file of rules/ or examples/
   packages what CMake files find has a package in packages.txt, in its part [build] where cmake/Dependencies.cmake requires it;
            what that file says is found is found
@@ -308,6 +309,42 @@ def check_comments(house):
                     yield f"{path}:{number}: {name} does not exist"
 
 
+# --- prose of comments ---
+
+COLUMNS = 120
+COMMENT = re.compile(r'(?:[^"\'\n]|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')*?(//+|/\*+)<?[ \t]*(.*)')
+HASH_COMMENT = re.compile(r"(?:.*\s)?(#+)[ \t]*(.*)")
+
+
+def comment_lines(house, path):
+    """(number, line, text of the comment in it, whether a paragraph begins there) of every line with a comment."""
+    is_source = path.endswith(SOURCES + (".js", ".rules"))
+    pattern = COMMENT if is_source else HASH_COMMENT
+    inside, before = "", ""
+    for number, line in enumerate(read(house.root, path).splitlines(), 1):
+        found = None if inside else pattern.match(line)
+        if inside:
+            yield number, line, line.strip(), False
+        elif found:
+            is_whole = line.lstrip().startswith(found[1])
+            yield number, line, found[2], not (is_whole and before == "//")
+        opened = inside or (found and found[1].startswith("/*"))
+        inside = "/*" if opened and "*/" not in line[(found.start(1) + 2) if found else 0:] else ""
+        before = "//" if found and found[2] and line.lstrip().startswith(found[1]) else ""
+
+
+def check_prose(house):
+    for path in sorted(house.paths):
+        is_source = path in house.sources
+        if not is_source and not path.endswith((".js", ".rules", ".py", ".cmake", "CMakeLists.txt")):
+            continue
+        for number, line, text, begins in comment_lines(house, path):
+            if re.match(r"Of\b", text) and begins:
+                yield f'{path}:{number}: the comment begins with "Of"'
+            if is_source and len(line) > COLUMNS:
+                yield f"{path}:{number}: a comment line of {len(line)} columns, at most {COLUMNS}"
+
+
 # --- words of the rule language ---
 
 LITERAL = re.compile(r'"""(.*?)"""|"((?:\\.|[^"\\\n])*)"|//[^\n]*', re.S)
@@ -381,7 +418,7 @@ def check_packages(house):
             yield f"{path} requires {name}, whose package is in [{', '.join(parts[name])}] of packages.txt"
 
 
-CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments, check_words, check_packages)
+CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments, check_prose, check_words, check_packages)
 
 
 def violations(root):

@@ -119,6 +119,25 @@ class HouseTest(unittest.TestCase):
         self.expect({"compiler/lower/d.cpp": SPDX + "// As in b.h, lower/b.h and gone.h.\n"},
                     "compiler/lower/d.cpp:2: gone.h does not exist")
 
+    def test_prose(self):
+        path = "compiler/lower/d.cpp"
+        begins = ': the comment begins with "Of"'
+        for comment in ("// Of one.", "  /// Of one.", "int x = 0;  ///< Of one.", "/* Of one. */", "const char* s = \"// \\\"\";  // Of one.",
+                        "// Of one.\n// Of it, more.\n"):
+            self.expect({path: SPDX.strip() + "\nint a;\n" + comment + "\n"}, f"{path}:3{begins}")
+        self.expect({path: SPDX + "\n// All of them.\n// Of the rest, none.\n// Often.\nconst char* s = \"// Of one.\";\n"})
+        self.expect({path: SPDX + "// A.\n//\n// Of one.\n"}, f"{path}:4{begins}")
+        self.expect({"tests/a.py": "# Of one.\n", "rules/a.rules": "rules 1  // Of one.\n", "docs/a.md": "# Of one\n"},
+                    f"rules/a.rules:1{begins}", f"tests/a.py:1{begins}")
+
+    def test_columns_of_comments(self):
+        path = "compiler/lower/d.cpp"
+        longest = "// " + "→" * 117
+        self.expect({path: SPDX + f"{longest}\nconst char* s = \"{longest}\";\n"})
+        for comment in (longest + "x", "int x;  " + longest, "/* a\n" + longest + "x */"):
+            self.expect({path: f"{SPDX}\n{comment}\n"},
+                        f"{path}:{3 + comment.count(chr(10))}: a comment line of {len(comment.splitlines()[-1])} columns, at most 120")
+
     def test_words_of_the_rule_language(self):
         words = {"compiler/README.md": README.replace("`beside/`", "`beside/`, `ir/`"),
                  "grammar/rules_keywords.def": SPDX + 'KEYWORD(RULE, "rule", Reserved)\nKEYWORD(INTO, "into", MayBeName)\n',

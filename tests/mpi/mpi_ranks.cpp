@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of the test `mpi_ranks`: mpi_ranks MODULES WHAT. Rank 1 fails in the way that WHAT names; `requests` and `messages`
-// go well. What it has to say it prints as lines.
+// A rank of the test `mpi_ranks`: mpi_ranks MODULES WHAT. Rank 1 fails in the way that WHAT names; `requests` and
+// `messages` go well. What it has to say it prints as lines.
 #include <unistd.h>
 
 #include <chrono>

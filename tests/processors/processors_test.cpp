@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every class of kernels and the example networks, in each dtype: code is made for many processors, none is refused. Run
-// alone it prints the numbers. The unit tests of code generation do the same for their graphs (make_code.h).
+// Every class of kernels and the example networks, in each dtype: code is made for many processors, none is refused.
+// Run alone it prints the numbers. The unit tests of code generation do the same for their graphs (make_code.h).
 #include <gtest/gtest.h>
 
 #include "compiler/compilation/compilation.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop nests to C99, an alternative to llvm/emit.h. Uses no intrinsics: a vector is a struct of kCLanes floats, or of as
-// many other numbers as fill 16 bytes (c_numbers.h), and each operation on it is an inline function with a loop.
+// Loop nests to C99, an alternative to llvm/emit.h. Uses no intrinsics: a vector is a struct of kCLanes floats, or of
+// as many other numbers as fill 16 bytes (c_numbers.h), and each operation on it is an inline function with a loop.
 #pragma once
 
 #include <set>

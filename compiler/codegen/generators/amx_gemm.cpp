@@ -353,7 +353,7 @@ class AmxGemm {
   int w_ = -1;
   int scratch_ = -1;
   Expr first_row_, last_row_, blocks_, first_panel_, last_panel_;  ///< of the task
-  // Of the part of k that is being emitted.
+  // The part of k that is being emitted.
   int64_t step_ = 0;
   int64_t part_steps_ = 1;
   Expr weights_, upper_;

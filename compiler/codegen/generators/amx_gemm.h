@@ -29,7 +29,7 @@ struct AmxProduct {
   SafeRange safe;
 };
 
-/// Stores sums of neighbouring columns; the mask, if there is one, excludes those behind the last.
+/// Stores sums of neighbouring columns; the mask, if there is one, excludes those after the last.
 using SumSink = std::function<void(const Expr& row, const Expr& column, const Expr& sum, const Expr& mask)>;
 
 KernelSketch generate_amx_gemm(KernelBuilder& builder, const AmxProduct& product, const SumSink& finish);

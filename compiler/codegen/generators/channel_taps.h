@@ -13,7 +13,7 @@
 
 namespace collage::codegen {
 
-/// One number for each channel, in whole vectors: 0 behind them.
+/// One number for each channel, in whole vectors: 0 after them.
 runtime::Tensor in_whole_vectors(const runtime::Tensor& list, int64_t lanes);
 
 /// Weights of a depthwise convolution: [channel][tap] => [tap][channel], whole vectors.

@@ -207,7 +207,7 @@ class DirectConv {
   }
 
   /// A wide window: the taps that lie inside the input for all positions of the block are one loop; those before them,
-  /// and those behind, a loop for each position. So the code grows with the block and not with the window.
+  /// and those after, a loop for each position. So the code grows with the block and not with the window.
   void emit_loops_over_taps(const std::vector<std::vector<Expr>>& sums, const BlockRun& run, const Expr& block,
                             const TapRow& taps) {
     const auto nothing = [](const Expr&, const auto&) { return std::vector<Prefetch>{}; };
@@ -242,7 +242,7 @@ class DirectConv {
     std::vector<Prefetch> prefetches;
     if (plan_.fetches_weights) prefetches.push_back(next_weights(run, block, tap));
     if (!plan_.weights_are_near && !plan_.panel_inside) return prefetches;
-    // Of a 1x1 convolution: rows of a few cache lines are too short for the hardware to foresee.
+    // For a 1x1 convolution only: its rows of a few cache lines are too short for the hardware prefetcher.
     if (!p_.is_flattened || p_.x_strides[1] != 1 || p_.groups > 1) return prefetches;
     Prefetch positions;
     positions.buffer = x_;
@@ -310,7 +310,7 @@ class DirectConv {
   int x_ = -1;
   int w_ = -1;
   int b_ = -1;
-  // Of the panel that is being emitted.
+  // The panel that is being emitted.
   int vectors_ = 1;
   Expr mask_, channel_, weights_, row_, group_, image_;
 };

@@ -47,7 +47,7 @@ Machine machine_for(const LoweringContext& context, Element number, bool has_byt
 
 class ImplicitGemm {
  public:
-  /// Of bytes, `problem` counts groups of four input channels.
+  /// For a convolution of bytes, `problem` counts groups of four input channels.
   ImplicitGemm(const LoweringContext& context, const Group& group, const ConvProblem& problem,
                const QuantizedConv* quantized)
       : context_(context),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A depthwise convolution, pointwise operators behind it, and the pointwise convolution that alone reads them, with the
+// A depthwise convolution, pointwise operators after it, and the pointwise convolution that alone reads them, with the
 // channels last. What lies between is one row of the result at a time, in memory of the thread:
 //
 //   for each (image, output row):

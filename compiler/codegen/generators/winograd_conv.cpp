@@ -362,7 +362,7 @@ class WinogradConv {
   int64_t m_ = 0;
   int64_t row_ = 0;
   int64_t row_columns_ = 0;
-  // Of the task.
+  // The task's position and extent.
   Expr image_, out_d_, first_row_, first_column_, rows_, columns_;
   TapRange taps_d_;
 };

@@ -71,7 +71,7 @@ bool has_places(const ir::Graph& graph, ir::NodeId id, const IterationSpace& spa
   return space.shape[row + 1] == space.inner_count();  // lanes are columns of one row
 }
 
-// Of a vector in one row, with e the column of the diagonal or, of a lower triangle, the one behind it:
+// The triangle of a vector in one row, with e the column of the diagonal or, for a lower triangle, the one after it:
 //
 //   upper   0 0 0 x x x x x        lower   x x x 0 0 0 0 0
 //                 e                              e
@@ -80,7 +80,7 @@ Expr vector_triangle(Nest& nest, const ir::Graph& graph, const ir::Node& node, c
   const size_t row = graph.value(node.inputs[0]).type.shape.size() - 2;
   const bool is_upper = ir::attrs_of(node).int_of("upper") != 0;
   const Expr edge = add(places(row).first, diagonal_of(graph, node) + (is_upper ? 0 : 1));
-  // Of masks no lane is turned around, which takes a constant.
+  // The lanes of a mask are not reversed: that would need a constant.
   if (x->type == Type::Mask && is_upper) {
     const Expr column = lane_numbers(nest, places(row + 1), x->lanes);
     return mask_op(Op::MaskAnd, x, binary(Op::FLess, splat(from_index(add(edge, -1)), x->lanes), column));

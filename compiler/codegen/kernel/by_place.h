@@ -22,10 +22,10 @@ bool has_places(const ir::Graph& graph, ir::NodeId node, const IterationSpace& s
 /// The axis of a OneHot in its result.
 size_t one_hot_axis(const ir::Graph& graph, const ir::Node& node);
 
-/// Of Trilu. `places` are of lanes as many as the nest has.
+/// Emits Trilu. `places` has as many lanes as the nest.
 Expr vector_triangle(Nest& nest, const ir::Graph& graph, const ir::Node& node, const Expr& x, const LanePlaces& places);
 
-/// Of OneHot.
+/// Emits OneHot.
 Expr vector_one_hot(Nest& nest, const ir::Graph& graph, const ir::Node& node, const Expr& indices,
                     const LanePlaces& places);
 

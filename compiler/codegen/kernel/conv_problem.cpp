@@ -15,7 +15,7 @@ ir::Shape spatial(const ir::Shape& shape) {
   return {shape.begin() + 2, shape.end()};
 }
 
-/// Of a tensor with so many channels.
+/// Strides of a tensor with so many channels.
 std::array<int64_t, 5> input_strides(const ConvProblem& p, int64_t channels, bool is_last) {
   const int64_t step = is_last ? channels : 1;
   return {channels * p.in_plane(), is_last ? 1 : p.in_plane(), p.input[1] * p.input[2] * step, p.input[2] * step, step};

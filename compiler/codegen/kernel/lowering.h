@@ -26,10 +26,10 @@ struct Group {
   std::vector<ir::NodeId> between;  ///< pointwise nodes from the prologue's result to that operand, ascending
   std::vector<ir::ValueId> stored;  ///< results with readers outside the group
   std::optional<ir::Generator> generator = {};  ///< that a rule names for the anchor; none: the first that takes it
-  /// Of a group over rows: their shape; else empty. With an anchor, the rows lie between two products, and the anchor
-  /// is the second.
+  /// The shape of the rows, for a group over rows; else empty. With an anchor, the rows lie between two products, and
+  /// the anchor is the second.
   ir::Shape rows;
-  /// Of a group that cuts rows, computes with them and joins them; it stores the last result.
+  /// Set for a group that cuts rows, computes with them and joins them; it stores the last result.
   std::optional<RowMoves> moves = std::nullopt;
 };
 
@@ -56,14 +56,14 @@ struct KernelSketch {
   int64_t grain = 1;
   size_t scratch_bytes = 0;
   std::optional<SharedMemory> in_place = std::nullopt;  ///< as LoweredKernel
-  std::vector<LoweredCheck> checks = {};                ///< behind the kernel
+  std::vector<LoweredCheck> checks = {};                ///< after the kernel
 };
 
 /// Allocates buffers: one per value, so that no two buffers of a kernel overlap.
 class KernelBuilder {
  public:
   /// `number` is what the kernel computes in; vectors of wider numbers have fewer lanes.
-  /// Of f16 and bf16 that is f32.
+  /// Kernels of f16 and bf16 compute in f32.
   explicit KernelBuilder(const LoweringContext& context, Element number = Element::F32)
       : context_(context),
         sketch_{Nest(lanes_of(context.isa, computed_in(number)), computed_in(number)), {}, 1, 1, 0} {}

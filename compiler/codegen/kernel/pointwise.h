@@ -26,7 +26,7 @@ std::optional<Element> number_of(const ir::Graph& graph, ir::NodeId node);
 /// That of pointwise nodes in one group, which agree; f32 if none of them has any.
 Element group_number(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
 
-/// Returns whether the operands behind the first are scales and zero points: one for all, or along the node's axis.
+/// Returns whether the operands after the first are scales and zero points: one for all, or along the node's axis.
 bool scales_along_axis(const ir::Node& node);
 
 /// Returns whether elements of operand `i` are read where the result's are. Other operands, such as the ratio of a

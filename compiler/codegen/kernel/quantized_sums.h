@@ -21,7 +21,7 @@ struct QuantizedOperands {
   int x_scale = -1, w_scale = -1, y_scale = -1, y_zero = -1, bias = -1;
 };
 
-/// Of QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger.
+/// The operands of QLinearConv, QLinearMatMul, ConvInteger or MatMulInteger.
 QuantizedOperands quantized_operands(const ir::Node& node);
 
 /// Returns whether the weights and all scales and zero points are constants, those of x and of the result one number
@@ -38,7 +38,7 @@ int weight_term(int weight, int term);
 /// How many terms the weights need.
 int count_terms(const std::vector<int>& weights);
 
-/// What becomes of the sums of each of `channels` channels.
+/// How the sums of each of `channels` channels become results.
 struct SumsSpec {
   ir::ValueId y;
   std::vector<int32_t> start;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// First the nodes, from the result up: one belongs to the program if all of its readers do, and if rows of its results are
-// made of rows of its operands. Then, element by element of the result's row, what each element is made of and where that
-// lies: tables of positions, so that no form of cutting and joining has a case of its own (row_steps.h). Last the pieces in
-// which these tables are regular, which become loops (row_pieces.cpp).
+// First the nodes, from the result up: one belongs to the program if all of its readers do, and if rows of its results
+// are made of rows of its operands. Then, element by element of the result's row, what each element is made of and
+// where that lies: tables of positions, so that no form of cutting and joining has a case of its own (row_steps.h).
+// Last the pieces in which these tables are regular, which become loops (row_pieces.cpp).
 //
-// A pointwise node that is read at several positions would be computed as many times: it stays outside, and its result is
-// read from memory.
+// A pointwise node that is read at several positions would be computed as many times: it stays outside, and its result
+// is read from memory.
 #include "compiler/codegen/kernel/row_moves.h"
 
 #include <algorithm>
@@ -29,13 +29,13 @@ using Positions = std::vector<int64_t>;
 /// Limits live vectors and the size of one kernel.
 constexpr size_t kMostMovedNodes = 48;
 constexpr size_t kMostTerms = 96;
-/// Of tables, and of rows that are one task.
+/// The most elements of a row: a row is one task, and its tables have as many entries.
 constexpr int64_t kLongestMovedRow = 1 << 12;
 /// Nodes below a Concat that are tried as the end of its program.
 constexpr size_t kMostBelow = 16;
 
-/// Elements of a row of shape `from` => those of a row of shape `to`. `change` gets the place along each dimension of `from`
-/// and makes it one of `to`; false: the element comes from elsewhere.
+/// Elements of a row of shape `from` => those of a row of shape `to`. `change` gets the place along each dimension of
+/// `from` and makes it one of `to`; false: the element comes from elsewhere.
 template <typename Change>
 Positions mapped(const Positions& at, const ir::Shape& from, const ir::Shape& to, const Change& change) {
   Positions result, place;
@@ -128,8 +128,8 @@ class RowMoveBuilder {
     return std::nullopt;
   }
 
-  /// The number of row dimensions of each operand from which elements come; nullopt if rows of the result are not made of
-  /// rows of these.
+  /// The number of row dimensions of each operand from which elements come; nullopt if rows of the result are not made
+  /// of rows of these.
   std::optional<std::vector<size_t>> operand_dims(ir::NodeId id, ir::ValueId result, size_t dims) const {
     const ir::Node& node = graph_.node(id);
     const size_t rank = shape_of(result).size();
@@ -186,8 +186,8 @@ class RowMoveBuilder {
     });
   }
 
-  /// Nodes ascend from operands to readers: in descending order, readers are decided first. Only producers of what nodes
-  /// inside read are looked at.
+  /// Nodes ascend from operands to readers: in descending order, readers are decided first. Only producers of what
+  /// nodes inside read are examined.
   void collect() {
     inside_.clear();
     dims_ = {{result_, row_dims_}};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise nodes between others that cut rows apart, reshape and join them, as one program over the elements of a row. What
-// cuts, reshapes and joins then moves nothing: it says where elements are read.
+// Pointwise nodes between others that cut rows apart, reshape and join them, as one program over the elements of a row.
+// What cuts, reshapes and joins then moves nothing: it says where elements are read.
 //
 //   %a = Slice(%x, 0 … half)  %b = Slice(%x, half … n)  %m = Neg(%b)  %t = Concat(%m, %a)
 //   %p = Mul(%x, %cos)  %q = Mul(%t, %sin)  %y = Add(%p, %q)
 //     => for i in [0, half):  y[i] = x[i] cos[i] + -x[i + half] sin[i]
 //        for i in [half, n):  y[i] = x[i] cos[i] + x[i - half] sin[i]
 //
-// A row is what the last dimensions of a value hold together. The dimensions before them are those of the result; in operands
-// from outside they may be 1.
+// A row is what the last dimensions of a value hold together. The dimensions before them are those of the result; in
+// operands from outside they may be 1.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct RowTerm {
   std::vector<int> operands;     ///< Compute, Choose: terms; -1: absent
 };
 
-/// Elements [begin, end) of the result's row, in groups of `period`. From each group to the next every Load advances by the
-/// same distance, and every Choose takes the same operands.
+/// Elements [begin, end) of the result's row, in groups of `period`. From each group to the next every Load advances by
+/// the same distance, and every Choose takes the same operands.
 struct RowPiece {
   int64_t begin = 0;
   int64_t end = 0;
@@ -56,8 +56,9 @@ int64_t advance_of(const RowTerm& term, const RowPiece& piece);
 /// Cuts the row into pieces; false if there are too many.
 bool find_pieces(RowMoves& moves);
 
-/// Returns the program of those of the `free` nodes that make one with `join`, a Concat. The last node's result is all that
-/// others read. Nullopt if there is none: nothing is cut or computed there, or rows are long or fall into many pieces.
+/// Returns the program of those of the `free` nodes that make one with `join`, a Concat. The last node's result is all
+/// that others read. Nullopt if there is none: nothing is cut or computed there, or rows are long or fall into many
+/// pieces.
 std::optional<RowMoves> row_moves(const ir::Graph& graph, ir::NodeId join, const std::set<ir::NodeId>& free);
 
 }  // namespace collage::codegen

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a row into pieces in which all tables of its program are regular: the longest from the front, of single elements or of
-// pairs.
+// Cuts a row into pieces in which all tables of its program are regular: the longest from the front, of single elements
+// or of pairs.
 #include <algorithm>
 
 #include "compiler/codegen/kernel/row_moves.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single nodes do to rows: which elements of their operands' rows those of their results are. A row is what the last
-// `dims` dimensions of a value hold together (row_moves.h).
+// What single nodes do to rows: which elements of their operands' rows those of their results are. A row is what the
+// last `dims` dimensions of a value hold together (row_moves.h).
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 namespace collage::codegen {
 
-/// Keeps the code of each nest in `cache`, by `identity()` and the nest's text. Code whose texts are asked for is compiled
-/// again. The cache must outlive the assembler.
+/// Keeps the code of each nest in `cache`, by `identity()` and the nest's text. Code whose texts are asked for is
+/// compiled again. The cache must outlive the assembler.
 std::unique_ptr<Assembler> cached(std::unique_ptr<Assembler> assembler, support::FileCache& cache);
 
 }  // namespace collage::codegen

@@ -26,14 +26,14 @@ namespace {
 constexpr int64_t kLeastCache = int64_t{1} << 18;
 constexpr int64_t kMostCache = int64_t{1} << 22;
 
-/// Of a processor that LLVM knows; null: it does not.
+/// The features of a processor that LLVM knows; null: it does not know this one.
 std::unique_ptr<llvm::MCSubtargetInfo> subtarget_of(const std::string& cpu) {
   const std::string triple = llvm::sys::getProcessTriple();
   llvm::InitializeNativeTarget();
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (target == nullptr) return nullptr;
-  // It would print a warning about a name that it does not know.
+  // With the name of an unknown processor, LLVM would print a warning.
   std::unique_ptr<llvm::MCSubtargetInfo> any(target->createMCSubtargetInfo(triple, "", ""));
   if (!any || !any->isCPUStringValid(cpu)) return nullptr;
   return std::unique_ptr<llvm::MCSubtargetInfo>(target->createMCSubtargetInfo(triple, cpu, ""));

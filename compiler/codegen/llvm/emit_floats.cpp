@@ -8,8 +8,8 @@
 
 namespace collage::codegen {
 
-// FRound (to nearest, ties to even), FFloor, FCeil. Without the instruction: a sum with 2^23 (f64: 2^52) has no room for
-// a fraction, so that
+// FRound (to nearest, ties to even), FFloor, FCeil. Without the instruction: a sum with 2^23 (f64: 2^52) has no room
+// for a fraction, so that
 //
 //     near = |v| + 2^23 - 2^23;   floor: near - 1 where it is above v;   ceil: near + 1 where it is below
 //
@@ -107,8 +107,8 @@ llvm::Value* Emitter::to_bf16(llvm::Value* v) {
   return low_halves(b_.CreateAShr(b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded), 16));
 }
 
-// Of words that are 16-bit numbers. As in narrow_to_bytes: packing instructions for narrow vectors, and nothing
-// saturates.
+// The low halves of words that hold 16-bit numbers. As in narrow_to_bytes: packing instructions for narrow vectors, and
+// nothing saturates.
 llvm::Value* Emitter::low_halves(llvm::Value* words) {
   const int lanes = lanes_of(words);
   if (lanes == 1 || lanes == 16) return b_.CreateTrunc(words, vector_of(b_.getInt16Ty(), lanes));

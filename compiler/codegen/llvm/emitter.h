@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates one nest; its parts are in several files. It may use any constant and any operation for which the processor
-// has instructions: what LLVM would call a library for, the emitter writes out (emit_floats.cpp).
+// Translates one nest; its parts are in several files. It may use any constant and any operation for which the
+// processor has instructions: what LLVM would call a library for, the emitter writes out (emit_floats.cpp).
 #pragma once
 
 #include <algorithm>

@@ -31,7 +31,7 @@ llvm::Error error(const std::string& text) {
   return llvm::make_error<llvm::StringError>(text, llvm::inconvertibleErrorCode());
 }
 
-/// Lays the sections of an object behind each other, code first, for an address at which the block does not really lie.
+/// Lays the sections of an object one after another, code first, for an address at which the block does not really lie.
 class OneBlock : public llvm::jitlink::JITLinkMemoryManager {
  public:
   explicit OneBlock(uint64_t address) : address_(address) {}

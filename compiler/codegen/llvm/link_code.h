@@ -14,8 +14,8 @@
 
 namespace collage::codegen {
 
-/// Fails, and says why, if the code calls or reads something outside, has data that it writes, or depends on its address
-/// by more than runtime::kCodeAlignment.
+/// Fails, and says why, if the code calls or reads something outside, has data that it writes, or depends on its
+/// address by more than runtime::kCodeAlignment.
 runtime::Result<ObjectCode> link_code(llvm::MemoryBufferRef object, llvm::StringRef function);
 
 }  // namespace collage::codegen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words in which kernels note what they find wrong, for checks behind them (LoweredCheck in jit.h).
+// Words in which kernels note what they find wrong, for checks after them (LoweredCheck in jit.h).
 #pragma once
 
 #include <string_view>

@@ -29,7 +29,7 @@ namespace {
 
 /// Limits live vectors and the size of one kernel.
 constexpr size_t kMostNodes = 48;
-/// Drafts that are looked at on the way from one to another.
+/// Drafts that are examined on the way from one to another.
 constexpr size_t kMostBetween = 1 << 10;
 
 struct Draft {
@@ -275,10 +275,10 @@ class Grouping {
     return read.size() == 1;
   }
 
-  /// Returns whether a path leads from these drafts through others to one of `targets`, with which they would become one.
-  /// Groups run as a whole: a path from one node of a group is a path from all.
+  /// Returns whether a path leads from these drafts through others to one of `targets`, with which they would become
+  /// one. Groups run as a whole: a path from one node of a group is a path from all.
   ///
-  /// Only what is placed can lie on such a path. Nodes are placed in order, so that little lies behind the draft of an
+  /// Only what is placed can lie on such a path. Nodes are placed in order, so that little lies after the draft of an
   /// operand; where it is much, a path is assumed.
   bool leads_around(const std::set<int>& homes, const std::vector<ir::NodeId>& targets) const {
     const std::set<ir::NodeId> ends(targets.begin(), targets.end());

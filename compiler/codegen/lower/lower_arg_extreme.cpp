@@ -49,8 +49,8 @@ class ArgExtreme {
   }
 
  private:
-  // Of ArgMax: the first champion stays if x <= best or best is a NaN; for the last, x wins if best <= x or x is a NaN.
-  // Comparisons with a NaN are false.
+  // For ArgMax, the first champion stays if x <= best or best is a NaN; for the last, x wins if best <= x or x is a
+  // NaN. Comparisons with a NaN are false.
   void compare(const Expr& best, const Expr& place, const Expr& x, const Expr& at, const Expr& mask) {
     const Expr& low = takes_last_ == is_max_ ? best : x;
     const Expr& high = takes_last_ == is_max_ ? x : best;

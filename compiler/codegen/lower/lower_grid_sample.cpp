@@ -200,7 +200,7 @@ class GridSampleLowering {
         Pixel made;
         const Expr index = fma(row.index, number(static_cast<double>(width_)), column.index);
         made.inside = row.inside ? nest_.let("inside", mask_op(Op::MaskAnd, row.inside, column.inside)) : nullptr;
-        // What lies outside is not read, but must have a number.
+        // Pixels outside are not read, but need a valid index.
         const Expr bounded = made.inside ? select(made.inside, index, number(0)) : index;
         made.offsets = nest_.let("offsets", unary(Op::ToBits, bounded));
         if (row.weight) made.weight = nest_.let("weight", binary(Op::FMul, row.weight, column.weight));

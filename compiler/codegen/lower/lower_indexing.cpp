@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements that index tensors select: Gather, GatherElements, GatherND, ScatterElements, ScatterND.
 //
-//   Gather           a task is a row behind the axis; few constant indices are copies instead (lower_movement.cpp)
+//   Gather           a task is a row after the axis; few constant indices are copies instead (lower_movement.cpp)
 //   GatherElements   a task is an innermost row of the result
 //   GatherND         a task is one tuple of indices
 //   ScatterElements  a copy of the data; then a task is a line of updates along the axis, in order
-//   ScatterND        a copy of the data; then a task is a piece of the part that a tuple selects, for all tuples in order
+//   ScatterND        a copy of the data; then a task is a piece of the part that a tuple selects, for all tuples in
+//                    order
 //
 // No two tasks write the same element, and each of them keeps the order of updates. An index out of range is moved into
-// it and noted: a check behind the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Of several such
-// indices any one may be noted: which task writes last is not determined. Right constants need no check.
+// it and noted: a check after the kernel fails, as the reference kernel does (LoweredCheck in jit.h). Any one of
+// several such indices may be noted: which task writes last is not determined. Right constants need no check.
 #include <algorithm>
 
 #include "compiler/codegen/kernel/epilogue.h"

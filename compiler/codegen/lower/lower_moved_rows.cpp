@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups that cut rows apart, compute with the parts and join them (kernel/row_moves.h). A task is one row, piece by piece;
-// lanes lie along the row. What the lanes of a vector read of a value lies
+// Groups that cut rows apart, compute with the parts and join them (kernel/row_moves.h). A task is one row, piece by
+// piece; lanes lie along the row. What the lanes of a vector read of a value lies
 //
 //   at one place                     a load of one element; before the loop, if it stays there
 //   side by side                     a load
@@ -218,7 +218,7 @@ class MovedRows {
     return nest_.let("o", gather(buffer, index, table_of(offsets), mask_));
   }
 
-  /// Of two vectors, of which the first `width` elements exist.
+  /// Masks of two vectors, of which the first `width` elements exist.
   Nest::EvenMasks masks_of(int64_t width) {
     const auto below = [&](int64_t count) { return nest_.let("within", nest_.lanes_below(int_const(count))); };
     return {width < lanes_ ? below(width) : nullptr, below(std::max<int64_t>(0, width - lanes_))};

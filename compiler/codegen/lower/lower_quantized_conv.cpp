@@ -3,8 +3,8 @@
 // the convolution, has none:
 //
 //   one channel per group   f32, less the zero point; sums of at most 256 products of such numbers are exact
-//   other groups            four channels side by side, as u8: [image][group][4 channels][padded positions]; pads are the
-//                           zero point. The convolution is an implicit GEMM whose elements are four bytes.
+//   other groups            four channels side by side, as u8: [image][group][4 channels][padded positions]; pads are
+//                           the zero point. The convolution is an implicit GEMM whose elements are four bytes.
 #include <algorithm>
 
 #include "compiler/codegen/generators/implicit_gemm.h"
@@ -80,7 +80,7 @@ class QuantizedConvolution {
     Nest& nest = builder.nest();
     const int lanes = nest.lanes();
     const int64_t rows = p_.batch * p_.groups * quads_ * padded_[0] * padded_[1];
-    // Vectors of the last row may end behind it.
+    // Vectors of the last row may end after it.
     const int64_t slack = lanes * (p_.strides[2] + 2);
     padded_x_ = static_cast<int>(context_.temporaries.size());
     context_.temporaries.push_back(static_cast<size_t>(rows * padded_[2] + slack) * sizeof(float));
@@ -243,7 +243,7 @@ class QuantizedConvolution {
     return builder.finish(p_.batch * all_channels() * rows, kDepthwiseGrain / std::max<int64_t>(1, work));
   }
 
-  /// Lanes may lie behind the row: they are not stored.
+  /// Lanes may lie after the row: they are not stored.
   Expr strided(Nest& nest, int x, const Expr& at) const {
     if (p_.strides[2] == 1) return load(x, at, nest.lanes());
     if (p_.strides[2] == 2) return nest.load_even(x, at, {});

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU and RNN. One product of W with the inputs of all steps, by the lowering of MatMul; then the recurrence:
 //
-//     for step  for block of hidden units:  sums = h Rt + (x Wt + bias)   vectors of the block's gates, k in the inner loop
+//     for step  for block of hidden units:  sums = h Rt + (x Wt + bias)   for the block's gates, k innermost
 //                                           h, c = cell(sums)             in vectors
 //
 // h has two copies, one to read and one to write. A task of the recurrence runs all steps of a part of the batch in one
 // direction. Where that gives fewer tasks than threads and a step is long enough to share, each step is a call of its
 // own, whose tasks are blocks of hidden units: each thread then keeps its part of R in its cache.
 //
-// A computed length that is not within 0 to the number of steps is moved there and noted: a check fails behind the
+// A computed length that is not within 0 to the number of steps is moved there and noted: a check fails after the
 // kernel that makes the states ready (LoweredCheck in jit.h).
 #include <algorithm>
 #include <array>
@@ -394,8 +394,8 @@ class RecurrentLowering {
     }
   }
 
-  /// from_x = MatMul(x, w) + bias, as the MatMul's lowering computes it; of f16 and bf16 MatMul(Cast(x), w) + bias, all in
-  /// f32.
+  /// from_x = MatMul(x, w) + bias, as the MatMul's lowering computes it; of f16 and bf16 MatMul(Cast(x), w) + bias, all
+  /// in f32.
   bool project_inputs(std::vector<KernelSketch>* kernels) {
     const Recurrence& r = plan_.r;
     ir::Graph graph;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that work along contiguous rows: softmax, layer, instance and group normalisation. One task is one row; softmax
-// over another axis works on a vector of columns.
+// Operators that work along contiguous rows: softmax, layer, instance and group normalisation. One task is one row;
+// softmax over another axis works on a vector of columns.
 //
 // A row of the last dimension is usually a group over rows instead, with its neighbours (kernel/row_program.h), which
 // computes softmax and layer normalisation by the same formulas. Here are those that it does not take (`row_shape`):

@@ -4,11 +4,11 @@
 //
 //   9 7 4, x = 8   =>   9 8 7
 //
-//   inner = 1   a task is a line, its list lies in scratch memory. A vector of elements is compared with the last of the
-//               list; only if one of them comes before it, elements are looked at one by one
+//   inner = 1   a task is a line, its list lies in scratch memory. A vector of elements is compared with the last of
+//               the list; only if one of them comes before it, elements are examined one by one
 //   inner > 1   lanes along the last dimension, and the lists are registers; a task is a vector of lines
 //
-// An element comes behind those that it equals, which have lower indices. NaN is greater than all numbers, as in the
+// An element comes after those that it equals, which have lower indices. NaN is greater than all numbers, as in the
 // reference kernel. Indices are counted as numbers of the elements' type.
 #include <algorithm>
 #include <limits>
@@ -80,7 +80,7 @@ class TopK {
     if (indices_ >= 0) nest_.store_as(Element::I64, indices_, at, entry.index, mask);
   }
 
-  // The list in scratch memory begins at element `lanes_`, its indices `list_` elements behind it.
+  // The list in scratch memory begins at element `lanes_`, its indices `list_` elements after it.
   int64_t chunks() const { return ceil_div(count_, lanes_); }
   Expr loaded(int64_t at, int lanes) const { return load(scratch_, int_const(at), lanes); }
   Expr last_of_list() const { return loaded(lanes_ + count_ - 1, 1); }
@@ -112,7 +112,7 @@ class TopK {
     }
   }
 
-  /// What stays wherever it stands: it lies before the list.
+  /// A sentinel before the list, which every comparison leaves in place.
   Expr guard() {
     const double infinity = std::numeric_limits<double>::infinity();
     if (!finds_largest_) return nest_.constant(-infinity, 1);
@@ -206,7 +206,7 @@ class TopK {
   Nest& nest_;
   int lanes_;
   int x_;
-  int values_ = -1, indices_ = -1;  ///< -1: nobody asks
+  int values_ = -1, indices_ = -1;  ///< -1: not read
   int scratch_ = -1;
   int64_t list_ = 0;
 };

@@ -40,8 +40,8 @@ struct Recurrence {
 };
 
 /// Returns nullopt if the node is no LSTM, GRU or RNN, or must run on its reference kernel: elements of f64; attributes
-/// that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases or peepholes that are computed,
-/// or constant lengths that are wrong.
+/// that do not fit, or activation functions that recurrent_cell.h lacks; weights, biases or peepholes that are
+/// computed, or constant lengths that are wrong.
 std::optional<Recurrence> describe_recurrence(const ir::Graph& graph, ir::NodeId id);
 
 /// f16 or bf16 as f32: what the functions below expect of weights, biases and peepholes.

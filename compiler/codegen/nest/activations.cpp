@@ -76,7 +76,7 @@ Expr vector_celu(Nest& nest, const Expr& x, double alpha) {
 }
 
 // tanh(log(1 + e)) = n / (n + 2), e = exp(x), n = e (e + 2). From -0.3 on 1 - 2 / (n + 2); below it e (e + 2) / (n +
-// 2), with the last factor of e behind all others, and nearly what the rounding of n + 2 loses. From 20 on the quotient
+// 2), with the last factor of e multiplied last, and nearly what the rounding of n + 2 loses. From 20 on the quotient
 // is 1; far below, where e is 0, so is the result.
 Expr vector_mish(Nest& nest, const Expr& argument) {
   const int lanes = argument->lanes;
@@ -129,7 +129,7 @@ Expr vector_gelu(Nest& nest, const Expr& argument) {
 }
 
 // x times the sigmoid of t = x (k1 + k3 x^2), which f32 would round to much of exp(t): t is the sum of two numbers.
-// With e = exp(-|t|): x / (1 + e), below zero x e / (1 + e), with the last factor of e behind all others. At 14 the
+// With e = exp(-|t|): x / (1 + e), below zero x e / (1 + e), with the last factor of e multiplied last. At 14 the
 // sigmoid is 1.
 Expr vector_gelu_tanh(Nest& nest, const Expr& argument) {
   const double k1 = 2 * std::sqrt(2 / 3.14159265358979323846);

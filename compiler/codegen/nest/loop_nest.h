@@ -213,7 +213,7 @@ class Nest {
   void comment(std::string text);
 
   // Tiles: eight registers of up to 16 rows of 64 bytes. A kernel configures them before its first tile statement and
-  // releases them behind its last.
+  // releases them after its last.
 
   /// Gives tile i rows[i] rows of 64 bytes.
   void tile_config(const std::array<int, 8>& rows);

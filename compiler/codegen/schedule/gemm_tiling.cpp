@@ -23,7 +23,7 @@ class Estimate {
   Estimate(const GemmShape& shape, const Machine& machine, const GemmTiling& tiling)
       : s_(shape), machine_(machine), t_(tiling) {}
 
-  /// Cycles of the thread with the most work; of many batches only some are looked at.
+  /// Cycles of the thread with the most work; of many batches only some are examined.
   double cycles() const {
     const int64_t batches = std::min<int64_t>(s_.batches, int64_t{4} * machine_.threads);
     const int64_t tasks = batches * t_.chunks * t_.panels.panels;

@@ -96,8 +96,8 @@ ValueId attend(Composition& c, const Attend& a) {
   DType type = c.dtype(a.q);
   ValueId p = c.add("Softmax", {c.cast(s, a.softmax_type.value_or(type))}, Composition::attrs("axis", int64_t{-1}));
 
-  // A row of such a query is NaN up to here. Behind the second product it costs less to replace, and rules for attention
-  // match; the probabilities themselves are replaced only where they are wanted.
+  // A row of such a query is NaN up to here. Behind the second product it costs less to replace, and rules for
+  // attention match; the probabilities themselves are replaced only where they are wanted.
   ValueId none = queries_without_keys(c, a);
   bool shows_p = a.scores_result && a.scores == Scores::Probabilities && c.wants(*a.scores_result);
   if (shows_p && none.is_valid()) {

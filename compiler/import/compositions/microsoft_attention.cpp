@@ -17,8 +17,8 @@ using runtime::Ints;
 
 namespace {
 
-/// Where(mask, 0, filter) in `type`, broadcast to the scores. `mask`: of 0 and 1, [batch, keys] or [batch, queries, keys],
-/// or the number of keys that count, [batch]. Returns an invalid id after an error.
+/// Where(mask, 0, filter) in `type`, broadcast to the scores. `mask`: of 0 and 1, [batch, keys] or [batch, queries,
+/// keys], or the number of keys that count, [batch]. Returns an invalid id after an error.
 ValueId mask_bias(Composition& c, ValueId mask, int64_t batch, int64_t keys, DType type) {
   double filter = c.attr("mask_filter_value", -10000.0);
   if (!mask.is_valid() || !c.is_good()) return ValueId();
@@ -56,7 +56,7 @@ void forbid_future(Composition& c, Attend& a, int64_t past) {
   a.allowed = window(c, causal, c.dim(a.q, 2), c.dim(a.v, 2), past, ValueId());
 }
 
-/// Operands of Attention and QAttention behind the projection.
+/// Operands of Attention and QAttention after the projection.
 struct SelfAttention {
   ValueId projected;  ///< [batch, length, queries + keys + values]
   ValueId mask, past, bias;
@@ -203,7 +203,7 @@ void multi_head_attention(Composition& c) {
 namespace {
 
 /// The keys or values of all positions up to now, as result `i`. `past`, of rank 4, may be invalid. `starts`:
-/// i64[batch, 1, 1, 1], how many of `past` count; the new ones follow right behind them.
+/// i64[batch, 1, 1, 1], how many of `past` count; the new ones follow right after them.
 ValueId append(Composition& c, size_t i, ValueId past, ValueId fresh, ValueId starts) {
   if (!c.is_good()) return fresh;
   if (!past.is_valid() || c.dim(past, 2) == 0) {
@@ -226,7 +226,7 @@ ValueId append(Composition& c, size_t i, ValueId past, ValueId fresh, ValueId st
 }  // namespace
 
 // Operands: query, key, value, past key, past value, last position of each sequence, total length, cos, sin, position
-// ids, attention bias. Without key and value the query holds all three behind each other. The total length is a shape
+// ids, attention bias. Without key and value the query holds all three one after another. The total length is a shape
 // here: that of the past and the new keys together.
 void group_query_attention(Composition& c) {
   int64_t heads = c.attr("num_heads", int64_t{0}), kv_heads = c.attr("kv_num_heads", int64_t{0});
@@ -294,7 +294,7 @@ void group_query_attention(Composition& c) {
     c.refuse("GroupQueryAttention with quantised keys or values is not supported");
     return;
   }
-  // Of quantised caches and of norms, whose operands are refused.
+  // Attributes of quantised caches and of norms, whose operands are refused.
   c.ignore_attr("kv_cache_bit_width");
   c.ignore_attr("qk_norm_epsilon");
   a.k = append(c, 1, c.in(3), a.k, starts);

@@ -91,8 +91,8 @@ void skip_rms_normalization(Composition& c) {
 }
 
 // Operands: ids, segment ids, words, positions, segments, scale, shift, mask, position ids. Result 0 is
-// LayerNormalization(words[ids] + positions[position ids] + segments[segment ids]), 1 the number of unmasked ids of each
-// sequence, 2 the sum.
+// LayerNormalization(words[ids] + positions[position ids] + segments[segment ids]), 1 the number of unmasked ids of
+// each sequence, 2 the sum.
 void embed_layer_normalization(Composition& c) {
   if (!c.need_rank(0, 2, 2)) return;
   for (size_t i : {2u, 3u, 5u, 6u}) {

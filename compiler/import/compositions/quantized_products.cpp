@@ -34,8 +34,8 @@ void scaled_product(Composition& c, std::vector<ValueId> integers, ValueId a_sca
   }
 }
 
-/// Weights of a few bits, as MatMulNBits stores them: for each column, blocks of `block` along K, packed from the lowest
-/// bits of each byte up.
+/// Weights of a few bits, as MatMulNBits stores them: for each column, blocks of `block` along K, packed from the
+/// lowest bits of each byte up.
 struct PackedWeights {
   int64_t k, n, bits, block;
   int64_t blocks() const { return (k + block - 1) / block; }

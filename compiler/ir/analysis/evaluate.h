@@ -22,9 +22,9 @@ runtime::Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::v
 /// nodes can double a constant again and again.
 class FoldBudget {
  public:
-  /// For results of so many bytes from these operands. False where that is more than what is left; then nothing is taken.
-  /// Of constants that are not made yet (runtime/core/element_source.h) folding may make all, or where they take more
-  /// than 8 GiB together, 512 MiB.
+  /// For results of so many bytes from these operands. False where that is more than what is left; then nothing is
+  /// taken. Constants that are not made yet (runtime/core/element_source.h) are all folded, or only up to 512 MiB where
+  /// they take more than 8 GiB together.
   bool take(const Graph& graph, const std::vector<ValueId>& read, double bytes);
 
  private:
@@ -36,8 +36,8 @@ class FoldBudget {
 };
 
 /// Evaluates a node whose operands are all constants, or that depends only on the shapes of its operands. Returns
-/// nullopt for other nodes, if the results would need unreasonable space or work or more than the budget has, if the node
-/// converts quantised weights to floats, or if the kernel fails: the node then remains, and fails when it runs.
+/// nullopt for other nodes, if the results would need unreasonable space or work or more than the budget has, if the
+/// node converts quantised weights to floats, or if the kernel fails: the node then remains, and fails when it runs.
 ///
 ///     %s = Shape(%x: f32[1, 64, 7, 7])   =>   const [1, 64, 7, 7]
 std::optional<std::vector<Tensor>> evaluate_constant_node(const Graph& graph, const OpDef& op,

@@ -299,8 +299,8 @@ class NodeCutter {
     return true;
   }
 
-  /// Along another axis all results are cut alike. Along its own, the operand's slice has what results have one after the
-  /// other, and the part's node takes these apart.
+  /// Along another axis all results are cut alike. Along its own, the operand's slice has what results have one after
+  /// the other, and the part's node takes these apart.
   bool split() {
     const auto read = std::find_if(all_wanted_.begin(), all_wanted_.end(), [](const auto& w) { return w.has_value(); });
     const int axis = from_front(attrs_of(node_).int_of("axis"), shape(0).size());
@@ -335,8 +335,8 @@ class NodeCutter {
     return true;
   }
 
-  /// Bounds that take all of a dimension, in order, say so of fewer indices, too. Others are taken from what is left of the
-  /// operand.
+  /// Bounds that take all of a dimension, in order, say so of fewer indices, too. Others are taken from what is left of
+  /// the operand.
   bool slice() {
     const auto axis = static_cast<size_t>(wanted_.axis);
     const size_t rank = result().size();

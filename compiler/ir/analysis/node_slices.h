@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How operators can be cut: the axes that the languages name, and which slices of a node's operands a slice of its result
-// needs. An operator's definition names its family (ir/ops/cut_family.h): pointwise ones are cut wherever they are, and
-// others that name none cannot be cut.
+// How operators can be cut: the axes that the languages name, and which slices of a node's operands a slice of its
+// result needs. An operator's definition names its family (ir/ops/cut_family.h): pointwise ones are cut wherever they
+// are, and others that name none cannot be cut.
 #pragma once
 
 #include <map>
@@ -46,18 +46,18 @@ struct NodeSlices {
   AttrMap attrs;
   std::map<size_t, Shape> lists =
       {};  ///< by operand that is a list of numbers: what it says in the part, if that is new
-  /// Of a Slice along the dimension that is cut: the place of that dimension in its lists. Its operand may have more ranges
-  /// than it takes; `starts` and `ends` of the part are for the caller to set.
+  /// For a Slice along the dimension that is cut: the place of that dimension in its lists. Its operand may have more
+  /// ranges than it takes; the caller sets `starts` and `ends` of the part.
   std::optional<size_t> bound = {};
 };
 
-/// Returns what the node needs to compute the wanted slices, of which there is at least one: of its first result alone, or
-/// of results of a Split. Nullopt: see `obstacle`.
+/// Returns what the node needs to compute the wanted slices, of which there is at least one: of its first result alone,
+/// or of results of a Split. Nullopt: see `obstacle`.
 std::optional<NodeSlices> slices_of_node(const Graph& graph, const Node& node, const WantedSlices& wanted,
                                          Obstacle* obstacle);
 
-/// Returns where all of a dimension of operand `operand`, from 0 on, lies in result `result`, if it lies in one dimension
-/// of it; only `slices_of_node` finds out whether the node can be cut there.
+/// Returns where all of a dimension of operand `operand`, from 0 on, lies in result `result`, if it lies in one
+/// dimension of it; only `slices_of_node` finds out whether the node can be cut there.
 std::optional<Slice> carried_slice(const Graph& graph, const Node& node, size_t operand, size_t result,
                                    const Slice& whole);
 

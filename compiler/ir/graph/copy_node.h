@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a node of one graph into another. Callers say what stands for its operands there and how its results are named.
+// Copies a node of one graph into another. Callers say what stands for its operands there and how its results are
+// named.
 #pragma once
 
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace collage::ir {
 
-/// Copies operator, attributes, types, spans and origin; a pin is for the caller, as it has a meaning for whole models only.
+/// Copies operator, attributes, types, spans and origin; a pin is for the caller, as it has a meaning for whole models
+/// only.
 ///
 ///     operand(old)      the value of `to` for an operand that is there; called in their order
 ///     name(old)         the name of a result that is there

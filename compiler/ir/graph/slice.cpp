@@ -11,7 +11,7 @@
 namespace collage::ir {
 namespace {
 
-/// A part of a tensor. Of one whose elements are not made, the part's are made alone.
+/// A part of a tensor. Where elements are not in memory, only the part's are made.
 class SliceSource final : public runtime::ElementSource {
  public:
   SliceSource(Tensor whole, const Slice& slice) : whole_(std::move(whole)), slice_(slice) {

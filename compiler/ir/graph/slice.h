@@ -22,11 +22,11 @@ struct Slice {
   int axis = -1;
   int64_t begin = 0;
   int64_t end = 0;
-  std::vector<Range> more = {};  ///< behind [begin, end); all ascending, with a gap before each
+  std::vector<Range> more = {};  ///< after [begin, end); all ascending, with a gap before each
 
   bool is_whole() const { return axis < 0; }
   std::vector<Range> ranges() const;
-  /// Of the dimension in the slice.
+  /// The extent of the dimension in the slice.
   int64_t extent() const;
   friend bool operator==(const Slice&, const Slice&) = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators whose elements decide how many there are of the results: Compress, NonZero, Unique. The operands that decide must
-// be constant.
+// Operators whose elements decide how many there are of the results: Compress, NonZero, Unique. The operands that
+// decide must be constant.
 #include <fmt/format.h>
 
 #include <algorithm>

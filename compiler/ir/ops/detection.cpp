@@ -12,7 +12,7 @@ namespace collage::ir::ops {
 namespace {
 
 constexpr int64_t kMostPooled = 1 << 16;
-/// Of samples across a bin: the kernel keeps all of a bin.
+/// The most samples across a bin: the kernel keeps all samples of a bin.
 constexpr int64_t kMostRatio = 1024;
 /// Overlaps that are computed while the model is compiled.
 constexpr double kMostOverlaps = 4e9;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX's numbers of element types (TensorProto.DataType), which users write in attributes: `to` of Cast, `output_dtype`.
+// ONNX's numbers of element types (TensorProto.DataType), which users write in attributes: `to` of Cast,
+// `output_dtype`.
 #pragma once
 
 #include "runtime/core/dtype.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize: interpolation to another size.
 //
-// With tf_crop_and_resize, `scales` enlarge the region of interest: an extent is floor(extent * (end - start) * scale), as the
-// standard's text has it. ONNX's shape inference and reference implementation leave the region out there.
+// With tf_crop_and_resize, `scales` enlarge the region of interest: an extent is floor(extent * (end - start) * scale),
+// as the standard's text has it. ONNX's shape inference and reference implementation leave the region out there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,8 +57,8 @@ bool read_shares(InferContext& ctx, std::vector<float>* shares) {
   return true;
 }
 
-/// Shape of the result: the extents times `shares` and `scales`, rounded down, in single precision, as exporters compute:
-/// 7 * (50 / 7) is 50 there, and 49.9999995 in double.
+/// Shape of the result: the extents times `shares` and `scales`, rounded down, in single precision, as exporters
+/// compute: 7 * (50 / 7) is 50 there, and 49.9999995 in double.
 bool scale_shape(InferContext& ctx, const std::vector<float>& shares, Shape* shape) {
   if (!require_type(ctx, 2, TypeClass::Float) || !require_rank(ctx, 2, 1, 1)) return false;
   const Tensor* scales = ctx.constant(2);

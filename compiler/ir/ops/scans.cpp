@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators along the lines of one axis: TopK, CumSum, CumProd, ReverseSequence; and on the matrices of the last two: Trilu,
-// EyeLike, Det.
+// Operators along the lines of one axis: TopK, CumSum, CumProd, ReverseSequence; and on the matrices of the last two:
+// Trilu, EyeLike, Det.
 #include <fmt/format.h>
 
 #include "compiler/ir/ops/checks.h"

@@ -232,7 +232,8 @@ class Splitter {
     return end - start == own.extent();
   }
 
-  /// What is wanted of the node's results. Nullopt where nothing is, or where it is not known of one that leaves the set.
+  /// What is wanted of the node's results. Nullopt where nothing is, or where it is not known of one that leaves the
+  /// set.
   std::optional<WantedSlices> wanted_of(const Node& node, const std::map<ValueId, Slice>& wanted, NodeId at,
                                         Obstacle* obstacle) const {
     WantedSlices slices(node.outputs.size());

@@ -7,17 +7,17 @@
 //     rows       part 0: Relu(Conv(x[.., 0:29, ..], w)) with pads [1, 1, 0, 1], part 1: the rows from 27 on
 //
 //     %s = MatMul(%q, %k)  %p = Softmax(%s)  %m = MatMul(%p, %v)  %t = Transpose(%m)  %y = Reshape(%t, [1, 5, 32])
-//                                                                 of 8 heads, 5 queries and 4 numbers each, in two parts
+//                                                                 8 heads, 5 queries, 4 numbers each, in two parts
 //     heads      part 0: q, k and v[:, 0:4] => y[.., 0:16], part 1: q, k and v[:, 4:8] => y[.., 16:32]
 //
-//     %h = MatMul(%x, %w)  %q, %k, %v = Split(%h) {axis = 2}  …   the same, with queries, keys and values from one product
+//     %h = MatMul(%x, %w)  %q, %k, %v = Split(%h) {axis = 2}  …   the same, with one product for q, k and v
 //
 //     heads      part 0: MatMul(x, w[.., 0:16 and 32:48 and 64:80]), of which Split takes thirds, part 1: the rest
 //
-// Slices are derived from the results upwards: for each operator, from the slices of its results follow the slices of its
-// operands. They depend only on shapes and attributes. Where operators keep indices together (groups of a convolution,
-// heads that read one head of keys), each part has whole groups. A result that does not depend on the node that is cut,
-// such as keys that are also returned, is cut as other nodes read it.
+// Slices are derived from the results upwards: for each operator, from the slices of its results follow the slices of
+// its operands. They depend only on shapes and attributes. Where operators keep indices together (groups of a
+// convolution, heads that read one head of keys), each part has whole groups. A result that does not depend on the node
+// that is cut, such as keys that are also returned, is cut as other nodes read it.
 #pragma once
 
 #include <string>
@@ -32,7 +32,8 @@ namespace collage::ir {
 struct SplitPart {
   Graph graph;                                   ///< the nodes in their order, cut; constants are cut already
   std::vector<std::pair<ValueId, Slice>> reads;  ///< by input of `graph`: the value and its slice
-  /// By output of `graph`: the result of the set, of which there may be several, and the slice of it that the output is.
+  /// By output of `graph`: the result of the set, of which there may be several, and the slice of it that the output
+  /// is.
   std::vector<std::pair<ValueId, Slice>> results;
 };
 

@@ -26,7 +26,7 @@ class Number {
 
   /// True for integers; doubles are none, whatever their value.
   bool is_whole() const { return is_whole_; }
-  /// Of an integer.
+  /// The value of an integer.
   int64_t whole() const { return whole_; }
   /// The nearest double.
   double real() const { return is_whole_ ? static_cast<double>(whole_) : real_; }

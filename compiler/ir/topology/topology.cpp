@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From one memory, first the largest bandwidth of a way to each place; then, for each bandwidth that some memory has, the
-// ways of the least latency over links of at least that. Both take the best place out of a heap, the one declared first
-// among equals. A way between two memories is found from the one declared first, and read backwards for the other.
+// From one memory, first the largest bandwidth of a way to each place; then, for each bandwidth that some memory has,
+// the ways of the least latency over links of at least that. Both take the best place out of a heap, the one declared
+// first among equals. A way between two memories is found from the one declared first, and read backwards for the
+// other.
 #include "compiler/ir/topology/topology.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // A copy passes switches at once: it takes the sum of the latencies on its way plus bytes over the least bandwidth. It
 // does not pass devices or hosts: what goes over their memory is several copies, which are the search's choice.
 //
-// Of several ways the one with the largest bandwidth counts, then the least latency, then the fewest links. A link
+// Among several ways the one with the largest bandwidth counts, then the least latency, then the fewest links. A link
 // works in both directions, whichever end declares it.
 //
 // With a cluster, what stands at one host is joined with what stands at the same one:
@@ -54,7 +54,8 @@ class Topology {
   /// The way of a copy, which is between two hosts, or between memories at one. Returns null for others.
   const Route* find_copy(const std::string& from, const std::string& to) const;
 
-  /// No copy of so many bytes between two memories takes less, by what their own links are. Nothing where none is joined.
+  /// No copy of so many bytes between two memories takes less, by what their own links are. Nothing where none is
+  /// joined.
   std::optional<Duration> least_copy(size_t bytes) const;
 
   /// Do copies lead from the first host to this memory, one after the other?

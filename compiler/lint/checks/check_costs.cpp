@@ -62,7 +62,7 @@ bool check_rule(const ir::Backend& backend, int index, support::Diagnostics& dia
     if (cost == nullptr || is_new) cost = &*kernel.cost;
   }
   if (cost == nullptr) return false;
-  // What has no sensible value anywhere has none on the rule's tests.
+  // A cost without a sensible value anywhere has none on the rule's tests.
   return look_at_models(backend, index, may_be_negative ? kTries : 0, [&](const ir::Graph& graph) {
     match::MatchReport report;
     match::match_rule(graph, backend, index, {}, &report);

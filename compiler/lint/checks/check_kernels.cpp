@@ -54,7 +54,7 @@ bool may_cover(const ir::Kernel& kernel) {
          !may_refuse(kernel.lowering);
 }
 
-/// Of the kernels of a rule, the first that always runs instead of kernel `index`; -1 if none does.
+/// The first kernel of the rule that always runs instead of kernel `index`; -1 if none does.
 int runs_instead(const ir::Backend& backend, const ir::Rule& rule, size_t index) {
   const ir::Kernel& special = rule.kernels[index];
   if (!special.knobs.empty() || special.measured) return -1;
@@ -62,7 +62,7 @@ int runs_instead(const ir::Backend& backend, const ir::Rule& rule, size_t index)
     const ir::Kernel& general = rule.kernels[other];
     if (other == index || general.format_group != special.format_group || !may_cover(general)) continue;
     const std::optional<Cover> cover = covers(backend, with_one_kernel(rule, general), with_one_kernel(rule, special));
-    // Of equals the first runs.
+    // Among kernels of equal cost the first runs.
     if (cover && (!cover->equal_cost || other < index)) return static_cast<int>(other);
   }
   return -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a match holds and its kernel is not told: an operand without an argument of `lower`, a constant that the pattern
-// takes whatever it is, an attribute that only the cost knows.
+// What a match holds and its kernel does not get: an operand without an argument of `lower`, a constant that the
+// pattern takes whatever it is, an attribute that only the cost knows.
 //
 //     match y = Mul(MatMul(a, b), _: const)  lower "matmul"(a, b)     =>   the factor is lost
 #include <map>
@@ -73,7 +73,7 @@ class KernelCheck {
   void value(const ir::Pattern& pattern) {
     if (pattern.is_absent || known_.captures.count(pattern.capture) != 0) return;
     const bool is_named = pattern.capture >= 0;
-    // What is named and used nowhere is reported as such.
+    // Captures that are named and never used are reported as unused.
     if (is_named && priced_.captures.count(pattern.capture) == 0) return;
     const std::string what = is_named           ? "`" + rule_.captures[static_cast<size_t>(pattern.capture)].name + "`"
                              : pattern.is_const ? "this constant"

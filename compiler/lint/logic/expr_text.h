@@ -27,8 +27,8 @@ std::string text_of(const ir::Expr& expr, const CaptureNames& names, const Setti
 /// where it has none, or a double does not hold it exactly.
 std::optional<double> constant_of(const ir::Expr& expr, const Settings& settings);
 
-/// Returns whether the expression asks for a version, or for the machine. If nothing is known about the machine, every such condition
-/// holds.
+/// Returns whether the expression asks for a version, or for the machine. If nothing is known about the machine, every
+/// such condition holds.
 bool asks_outside(const ir::Expr& expr);
 
 /// Collects the captures in the expression, except those that only `present()` uses.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluators of the functions of the rule language: one `eval_NAME` for each row of ir/rules/functions.def. A row without one
-// does not link.
+// Evaluators of the functions of the rule language: one `eval_NAME` for each row of ir/rules/functions.def. A row
+// without one does not link.
 #pragma once
 
 #include <span>

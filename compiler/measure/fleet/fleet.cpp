@@ -22,7 +22,7 @@ using runtime::Status;
 
 constexpr size_t kMostPutAtOnce = 256;  ///< so that workers begin while others are put
 constexpr int kMostPuts = 4;            ///< of a job that is gone and has no cost
-constexpr double kLockSeconds = 1;      ///< to wait for the machine before others' answers are looked at
+constexpr double kLockSeconds = 1;      ///< to wait for the machine before others' answers are examined
 
 std::chrono::steady_clock::duration of_seconds(double count) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(count));
@@ -84,7 +84,7 @@ Status Fleet::Round::put(const std::vector<size_t>& indices) {
     std::vector<size_t> part(
         indices.begin() + static_cast<ptrdiff_t>(first),
         indices.begin() + static_cast<ptrdiff_t>(std::min(indices.size(), first + kMostPutAtOnce)));
-    // Of the same environment there are many.
+    // Many items share an environment.
     std::vector<std::string> needs;
     for (size_t index : part) needs.push_back(need_of(wanted_[index].environment));
     const Result<std::vector<int64_t>> need_ids = fleet_.queue_.need_ids(needs);
@@ -192,7 +192,7 @@ Status Fleet::Round::answer_without_workers(const std::vector<int64_t>& needs, s
   return Status::ok();
 }
 
-/// What disturbs nothing does not wait for the machine.
+/// Measurements that disturb nothing do not wait for the machine.
 Result<bool> Fleet::Round::measure_here(const std::vector<int64_t>& jobs) {
   const Result<int64_t> worker = fleet_.own_worker();
   if (!worker) return worker.status();
@@ -388,7 +388,7 @@ std::vector<std::optional<FleetAnswer>> Fleet::measure(const std::vector<Wanted>
     }
     status = round.begin();
   }
-  // What has an answer, but waits still for others.
+  // The asker no longer waits for jobs of this round.
   if (is_there()) {
     const Status withdrawn = queue_.withdraw(asker_);
     // A server that is away now is not waited for by the database as well.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fleet as a compiler sees it: candidates go into the queue (queue.h) at once, their costs come back as workers
 // measure them, in any order. Who has no worker for a candidate measures it here, as a worker would: it claims the job,
-// so that other compilers wait for the cost and do not measure it, too. It also measures what all workers have failed to measure.
+// so that other compilers wait for the cost and do not measure it, too. It also measures what all workers have failed
+// to measure.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,7 @@ struct FleetOptions {
   double worker_patience = 30;  ///< and for workers that did
   double tick_seconds = 5;      ///< between looks without a notification
   double lease_seconds = 15;    ///< of what is measured here
-  double asker_seconds = 60;    ///< after which nothing is measured for this compiler, if it is not heard of
+  double asker_seconds = 60;    ///< after which nothing is measured for this compiler, without a sign of life
   double connect_seconds = 10;
   /// On the server, shared with the database of costs there; null: with none.
   std::shared_ptr<postgres::Verdict> verdict{};
@@ -62,8 +63,8 @@ class Fleet {
   runtime::Result<std::vector<KnownWorker>> workers() { return queue_.workers(); }
   void set_target(TargetMachine target) { options_.target = std::move(target); }
 
-  /// Waits for all of them. No answer where the server went away and did not come back. Calls `progress` with the number
-  /// of answers and one that is waited for, after each answer and before waiting.
+  /// Waits for all of them. No answer where the server went away and did not come back. Calls `progress` with the
+  /// number of answers and one that is waited for, after each answer and before waiting.
   std::vector<std::optional<FleetAnswer>> measure(const std::vector<Wanted>& wanted, const MeasureHere& here,
                                                   const std::function<void(size_t done, size_t next)>& progress);
   /// What the user should know, since the last call.
@@ -77,7 +78,7 @@ class Fleet {
   void warn(std::string text);
   /// Says why the workers that are there do not measure what has this need, once.
   runtime::Status explain(int64_t id, const std::string& need, bool measures_here);
-  /// Makes tables that somebody dropped.
+  /// Makes tables that were dropped.
   runtime::Status make_tables();
   /// Warns that the queue cannot be used, unless the database of costs has a warning of its own for that.
   void warn_of_queue(const std::string& why, bool measures_here);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that beats for a worker while it measures, over a connection of its own: it says that the worker is there,
-// and extends the lease of its job, but no longer than the measurement may take. A compiler that measures waits for other jobs
-// meanwhile, and is there for these, too.
+// and extends the lease of its job, but no longer than the measurement may take. A compiler that measures waits for
+// other jobs meanwhile, and is there for these, too.
 //
 //     measuring thread:   claim ── hold ──────── measures ──────── drop ── finish
 //     this thread:                  extend, beat, extend, beat, …

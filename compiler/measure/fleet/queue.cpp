@@ -62,7 +62,7 @@ Result<std::optional<Measurement>> Queue::known(const Wanted& wanted, int64_t as
   return found;
 }
 
-/// Another program may put or end the same job between two statements. The row that is found is locked, so that nobody
+/// Another program may put or end the same job between two statements. The row that is found is locked, so that no one
 /// removes it before it is known who waits for it.
 Result<int64_t> Queue::put_one(const Wanted& wanted, const Asker& asker, std::vector<int64_t>* needs) {
   const Result<int64_t> need = need_id(need_of(wanted.environment));

@@ -2,22 +2,26 @@
 // The queue of candidates that have no cost yet, in a PostgreSQL database (queue_schema.h).
 //
 //     compiler                           database                        worker
-//     `put`          ─────────────────→  job, waits     ── notified ──→  `claim`: a lease that ends unless it is extended
+//     `put`          ─────────────────→  job, waits     ── notified ──→  `claim`: a lease, which ends unless extended
 //                                        job, measured  ←─────────────── `extend`
 //     `look` ←─── notified ────────────  cost, no job   ←─────────────── `finish`, in one transaction
 //
 // A cost is stored in the transaction that removes its job, and only by the holder of the lease. Who claims a job that
-// was put again by somebody who had not seen the cost yet finds the cost (`begin`). So nothing is measured twice
-// or lost, whoever dies when. A lease that ends makes the job wait again (`reap`), a bounded number of times.
+// was put again by a compiler that had not seen the cost yet finds the cost (`begin`). So nothing is measured twice
+// or lost, whichever program dies at whatever time. A lease that ends makes the job wait again (`reap`), a bounded
+// number of times.
 //
-// The queue knows who waits for each job (`Asker`). A job is measured with the longest timeout that one of them asks for;
-// where that is too short for somebody who came later, the failure answers the others, and the job waits again. A job that
-// nobody waits for is removed: a compiler that was killed is not heard of, and what it waits for ends with it.
+// The queue knows who waits for each job (`Asker`). A job is measured with the longest timeout that one of them asks
+// for; where that is too short for a compiler that came later, the failure answers the others, and the job waits again.
+// A job without waiting compilers is removed: a killed compiler gives no signs of life, and what it waits for ends with
+// it.
 //
-// A failure that does not last counts against the worker that had it. Another worker tries next, if there is one; the job is
-// given up when two have failed, or the only one has failed twice. A compiler that can measure itself counts as a worker here.
+// A failure that does not last counts against the worker that had it. Another worker tries next, if there is one; the
+// job is given up when two have failed, or the only one has failed twice. A compiler that can measure itself counts as
+// a worker here.
 //
-// Every function is an error where the server is lost or busy: the caller does what that asks for (postgres/retry.h) and goes on.
+// Every function is an error where the server is lost or busy: the caller does what that asks for (postgres/retry.h)
+// and goes on.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +36,8 @@
 
 namespace collage::measure::fleet {
 
-/// Channels of notifications. The payload of one for jobs is the id of their need, of one for results the id of the job.
+/// Channels of notifications. The payload of one for jobs is the id of their need, of one for results the id of the
+/// job.
 inline constexpr const char* kJobsChannel = "collage_jobs";
 inline constexpr const char* kResultsChannel = "collage_results";
 
@@ -49,11 +54,11 @@ struct Wanted {
   bool repeats = false;  ///< so is one that was disturbed
 };
 
-/// Who waits for jobs.
+/// A program that waits for jobs.
 struct Asker {
   std::string name, host;     ///< also of the worker that it announces to measure itself
   bool measures = false;      ///< it can measure what it asks for, where no worker does
-  double lease_seconds = 60;  ///< after which it is gone, if it is not heard of
+  double lease_seconds = 60;  ///< after which it counts as gone, without a sign of life
   int64_t id = 0;             ///< in the database; 0: `put` makes it known there
 };
 
@@ -98,7 +103,7 @@ struct Begun {
   Measurement measurement{};  ///< if it is known
 };
 
-/// `StoredForSome`: it took longer than the timeout, but somebody waits who allows more time.
+/// `StoredForSome`: it took longer than the timeout, but a waiting compiler allows more time.
 enum class Finished { Stored, StoredForSome, LeaseLost, Waits, GivenUp };
 
 class Queue {
@@ -113,12 +118,12 @@ class Queue {
 
   // --- the compiler's side ---
 
-  /// Puts candidates that wait or are measured already once; returns the ids of their jobs, in this order. The asker waits for
-  /// them from now on. Expects at most some hundreds.
+  /// Puts candidates that wait or are measured already once; returns the ids of their jobs, in this order. The asker
+  /// waits for them from now on. Expects at most some hundreds.
   runtime::Result<std::vector<int64_t>> put(const std::vector<Wanted>& wanted, Asker* asker);
   /// The asker is there. False: it is not known any more, and has to put again what it waits for.
   runtime::Result<bool> renew(const Asker& asker);
-  /// It waits for nothing any more.
+  /// The asker waits for nothing any more.
   runtime::Status withdraw(const Asker& asker);
   /// What became of a job, for an asker.
   runtime::Result<JobState> look(int64_t job, const Wanted& wanted, const Asker& asker);
@@ -149,8 +154,8 @@ class Queue {
   runtime::Status withhold(int64_t worker, const std::vector<int64_t>& needs, bool is_withheld);
   /// It is there, and has something to say. False: it is not known any more.
   runtime::Result<bool> beat(int64_t worker, const std::string& note);
-  /// Claims the job that waits longest among those with one of these needs, unless another that is able to measure it has failed
-  /// it less often.
+  /// Claims the job that waits longest among those with one of these needs, unless another that is able to measure it
+  /// has failed it less often.
   runtime::Result<std::optional<Job>> claim(const std::vector<int64_t>& needs, int64_t worker, double lease_seconds);
   /// The statement of that, whose plan EXPLAIN shows.
   static const char* claim_statement();
@@ -158,14 +163,15 @@ class Queue {
   runtime::Result<bool> has_waiting(const std::vector<int64_t>& needs, int64_t worker);
   /// Extends a lease. False: it is another's by now.
   runtime::Result<bool> extend(const Job& job, int64_t worker, double lease_seconds);
-  /// Reads what those who wait for a claimed job ask for now, into the job. Ends the job if nobody waits, or if its cost is known.
+  /// Reads what those who wait for a claimed job ask for now, into the job. Ends the job if no compiler waits, or if
+  /// its cost is known.
   runtime::Result<Begun> begin(Job* job, int64_t worker);
-  /// Ends a job that was measured with the timeout that it has here: stores what was measured and removes it, unless somebody allows
-  /// more time than it took. After a failure that does not last it waits again, or is given up. `*measurement` gets its date,
-  /// and becomes what the database has where that counts more.
+  /// Ends a job that was measured with the timeout that it has here: stores what was measured and removes it, unless
+  /// a waiting compiler allows more time than it took. After a failure that does not last it waits again, or is given
+  /// up. `*measurement` gets its date, and becomes what the database has where that counts more.
   runtime::Result<Finished> finish(const Job& job, int64_t worker, double seconds, Measurement* measurement);
-  /// Makes jobs wait again whose leases have ended, or gives them up; removes askers that were not heard of, and what nobody waits
-  /// for then. Returns the seconds until the next lease ends; nullopt: there is none.
+  /// Makes jobs wait again whose leases have ended, or gives them up; removes askers without signs of life, and jobs
+  /// without waiting compilers. Returns the seconds until the next lease ends; nullopt: there is none.
   runtime::Result<std::optional<double>> reap();
 
  private:
@@ -179,7 +185,7 @@ class Queue {
   runtime::Result<bool> has_changed(const postgres::Rows& rows);
   /// Has a job that was given up wait again, as if it were new.
   runtime::Status revive(int64_t job);
-  /// Remove jobs that nobody waits for: of these, or those of askers, with the askers. Expect a transaction.
+  /// Remove jobs that no compiler waits for: of these, or those of askers, with the askers. Expect a transaction.
   runtime::Status remove_unwanted(const std::vector<int64_t>& jobs);
   runtime::Status remove_askers(const std::vector<int64_t>& askers);
   runtime::Status remove_absent_askers();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of the workers, and whoever claims jobs: queue.h.
+// The functions of queue.h for workers and others that claim jobs.
 #include <algorithm>
 #include <string>
 
@@ -13,8 +13,8 @@ using postgres::Rows;
 using runtime::Result;
 using runtime::Status;
 
-/// For each need the index gives the job that has waited longest; the first need that has one ends the search. Rows that
-/// others are about to claim are skipped. Jobs that were claimed before may be for others to try.
+/// For each need the index gives the job that has waited longest; the first need that has one ends the search. Rows
+/// that others are about to claim are skipped. Jobs that were claimed before may be for others to try.
 constexpr const char* kClaim = R"sql(
   WITH next AS (
     SELECT job.id FROM unnest($1::bigint[]) AS offered(need)

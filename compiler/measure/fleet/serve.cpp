@@ -202,7 +202,7 @@ Status Server::update_offers() {
   if (!fails) failing_.clear();
   keeper_->set_note(note());
   if (withheld.empty() && offered.empty()) return Status::ok();
-  // Who sees that it measures no longer sees why.
+  // The note goes first, so that a compiler that finds backends withheld finds the reason.
   if (const Result<bool> known = queue_.beat(worker_, note()); !known) return known.status();
   if (Status status = withheld.empty() ? Status::ok() : queue_.withhold(worker_, withheld, true); !status)
     return status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of a worker: announces itself, claims jobs, measures them one after another, and waits for notifications
 // where there are none. While another program measures on the machine it holds no job, and claims those that need no
-// lock. A server that goes away is connected to again, with pauses that grow; what was measured meanwhile is kept if the
-// lease has not ended.
+// lock. A server that goes away is connected to again, with pauses that grow; what was measured meanwhile is kept if
+// the lease has not ended.
 #pragma once
 
 #include <functional>

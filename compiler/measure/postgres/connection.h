@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to a PostgreSQL server: the door to libpq. Statements have parameters `$1`, `$2`, …; numbers and texts go
-// as text. A server that is lost fails the statement and every later one until `reconnect`. Names without a schema are those
-// of the schema `collage`, once it exists.
+// A connection to a PostgreSQL server: the door to libpq. Statements have parameters `$1`, `$2`, …; numbers and texts
+// go as text. A server that is lost fails the statement and every later one until `reconnect`. Names without a schema
+// are those of the schema `collage`, once it exists.
 //
-// No call waits without limit for a server that hangs. One that does not take or send a byte for half a minute in the middle of a
-// statement is lost; `tcp_user_timeout` of the address, in milliseconds, is another limit, 0 is none. A lock that others hold
-// fails a statement after two thirds of that (Failure::Busy), and the server ends transactions in which a program does nothing
-// for twice that, so that one that was stopped holds no locks.
+// No call waits without limit for a server that hangs. One that does not take or send a byte for half a minute in the
+// middle of a statement is lost; `tcp_user_timeout` of the address, in milliseconds, is another limit, 0 is none. A
+// lock that others hold fails a statement after two thirds of that (Failure::Busy), and the server ends transactions in
+// which a program does nothing for twice that, so that one that was stopped holds no locks.
 //
-// Maintenance has statements that take longer: an index is made, a large table is sorted. There silence is no loss as long as the
-// server says, over another connection, that it executes the statement; only `statement_timeout`, a parameter of the server that
-// an address can set as well (`?options=-cstatement_timeout%3D600000`), ends it.
+// Maintenance has statements that take longer: an index is made, a large table is sorted. There silence is no loss as
+// long as the server says, over another connection, that it executes the statement; only `statement_timeout`, a
+// parameter of the server that an address can set as well (`?options=-cstatement_timeout%3D600000`), ends it.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Rows {
  public:
   virtual ~Rows() = default;
   virtual size_t size() const = 0;  ///< rows
-  /// Of an INSERT, UPDATE or DELETE: how many rows it changed.
+  /// The number of rows that an INSERT, UPDATE or DELETE changed.
   virtual size_t changed() const = 0;
   virtual bool is_null(size_t row, int column) const = 0;
   /// Valid as long as these rows.
@@ -60,8 +60,8 @@ class Connection {
   /// The address without its password, for messages.
   static std::string shown(std::string_view address);
 
-  /// Connects; waits at most so long, or as long as `connect_timeout` of the address says, also for a server that is about
-  /// to start. The failure is one line, without the password.
+  /// Connects; waits at most so long, or as long as `connect_timeout` of the address says, also for a server that is
+  /// about to start. The failure is one line, without the password.
   static runtime::Result<std::unique_ptr<Connection>> open(const std::string& address, double seconds = 10);
   virtual ~Connection() = default;
 
@@ -70,8 +70,8 @@ class Connection {
                                                          std::initializer_list<Parameter> parameters = {}) = 0;
   /// Runs statements without parameters and results.
   virtual runtime::Status execute_script(const std::string& statements) = 0;
-  /// Runs `body` in one transaction: commits where it returns ok, rolls back otherwise. It runs again, a few times, where
-  /// it conflicts with another one (Failure::Conflict).
+  /// Runs `body` in one transaction: commits where it returns ok, rolls back otherwise. It runs again, a few times,
+  /// where it conflicts with another one (Failure::Conflict).
   virtual runtime::Status in_transaction(const std::function<runtime::Status()>& body) = 0;
 
   /// Listens on a channel, also after `reconnect`.
@@ -94,7 +94,7 @@ class Connection {
   virtual void set_long_statements(bool may_be_long) = 0;
   /// Connects again to the same address: tries for at most so long, or as long as `connect_timeout` of it says.
   virtual runtime::Status reconnect(double seconds = 10) = 0;
-  /// Whether the last `reconnect` found no server that serves anybody: not where it refused this connection alone.
+  /// Whether the last `reconnect` found no server that serves any client: not where it refused this connection alone.
   virtual bool is_away() const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the failure of a statement asks of who wanted it.
+// How the caller has to react to the failure of a statement.
 #pragma once
 
 #include <string_view>

@@ -66,10 +66,11 @@ struct Refusal {
   std::string state;  ///< SQLSTATE; empty: no server said it
 };
 
-/// Takes apart what libpq says where it is asked for everything:
+/// Splits libpq's verbose message into text and SQLSTATE, and drops the location:
 ///
-///     … failed: FATAL:  57P03: the database system is starting up    =>    … failed: FATAL:  the database system is starting up
+///     … failed: FATAL:  57P03: the database system is starting up
 ///     LOCATION:  ProcessStartupPacket, postmaster.c:2319
+///     =>   … failed: FATAL:  the database system is starting up
 Refusal refusal_of(std::string_view message) {
   Refusal made;
   std::string kept;
@@ -110,7 +111,8 @@ int64_t number_in(const std::string& text) {
   return std::clamp<int64_t>(number, 0, std::numeric_limits<int>::max());
 }
 
-/// What the server gives up after: locks before the client takes the silence for a loss, and transactions without statements.
+/// What the server gives up after: locks before the client takes the silence for a loss, and transactions without
+/// statements.
 std::string limits_of_server(int64_t silence_ms) {
   if (silence_ms == 0) return "";
   constexpr int64_t kMost = 1'000'000'000;  // PostgreSQL's is about twice that
@@ -148,7 +150,7 @@ Result<Parts> parts_of(const std::string& address) {
   parts["client_encoding"] = "UTF8";
   Parts made;
   made.silence_ms = number_in(parts["tcp_user_timeout"]);
-  // What the address says comes later, and counts.
+  // Options of the address come later and override these.
   parts["options"] = "-csearch_path=collage,public " + limits_of_server(made.silence_ms) + parts["options"];
   if (const auto timeout = parts.find("connect_timeout"); timeout != parts.end()) {
     made.seconds = static_cast<double>(number_in(timeout->second));
@@ -196,8 +198,9 @@ Result<Handle> connect_once(const Parts& parts, const Deadline& deadline, std::s
   return connection;
 }
 
-/// Tries again until the deadline where the server starts or ends just now, or has too many connections; `patient`: also where
-/// there is none. A last try that has too little time says less than the refusal before it; `*refused`: its state, if any.
+/// Tries again until the deadline where the server starts or ends just now, or has too many connections; `patient`:
+/// also where there is none. A last try that has too little time says less than the refusal before it; `*refused`: its
+/// state, if any.
 Result<Handle> connect(const Parts& parts, const Deadline& deadline, bool patient, std::string* refused) {
   std::chrono::milliseconds pause = kFirstPause;
   Status refusal = Status::ok();
@@ -389,8 +392,8 @@ class PostgresConnection : public Connection {
     return Status::error(why_lost_.empty() ? "the connection to the server is lost" : why_lost_);
   }
 
-  /// Gets a statement to the server, and its last result, or the first that is an error. The server is lost where nothing comes
-  /// and goes for too long.
+  /// Gets a statement to the server, and its last result, or the first that is an error. The server is lost where
+  /// nothing comes and goes for too long.
   Result<ResultHandle> answer_to(int is_sent) {
     failure_ = Failure::Lasting;
     if (is_sent == 0) return lost();
@@ -424,8 +427,8 @@ class PostgresConnection : public Connection {
     }
   }
 
-  /// Whether the server says, over another connection, that it executes the statement; one that has no place for another
-  /// connection does.
+  /// Whether the server says, over another connection, that it executes the statement; one that has no place for
+  /// another connection does.
   bool executes() const {
     std::string state;
     Result<Handle> other = connect_once(parts_, Deadline(std::min(patience(10), silence())), &state);
@@ -452,7 +455,8 @@ class PostgresConnection : public Connection {
     }
     const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    // What has no state is not from the server: libpq cannot reach it, though PQstatus may not say so before the next statement.
+    // What has no state is not from the server: libpq cannot reach it, though PQstatus may not say so before the next
+    // statement.
     failure_ = failure_of(state == nullptr ? "" : state);
     if (failure_ == Failure::Lost && state != nullptr) why_lost_ = message == nullptr ? "" : message;
     if (failure_ == Failure::Lost || PQstatus(connection_.get()) == CONNECTION_BAD) return lost();

@@ -3,11 +3,13 @@
 //
 //     the connection is lost     connects again, ten times for one question; not where it is lost twice by silence
 //     a conflict, a busy server  waits, in all as long as the connection's patience
-//     the server only reads      the same, and connects again: after a failover the address may lead to the one that writes
+//     the server only reads      the same, and connects again: after a failover the address may lead to the one that
+//                                writes
 //     the tables are gone        makes them, twice for one question
 //
-// What did not pass in that time is not waited for a second time, so that a full disk costs a program one wait. A server that is
-// lost is asked nothing more, and if it is away, no other connection with the same verdict asks it either (verdict.h).
+// What did not pass in that time is not waited for a second time, so that a full disk costs a program one wait. A
+// server that is lost is asked nothing more, and if it is away, no other connection with the same verdict asks it
+// either (verdict.h).
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the connections of a program to one server share, so that a server that hangs is waited for once: who has waited for it in
-// vain says so, and the others ask it nothing more.
+// What the connections of a program to one server share, so that a server that hangs is waited for once: who has waited
+// for it in vain says so, and the others ask it nothing more.
 //
 //     costs:  ── ask ──────────────────────────────────── fails at once ──
 //     fleet:        ── ask ── silence, connects again ── give_up ──
@@ -19,7 +19,7 @@ class Verdict {
   void give_up(const std::string& why) {
     if (!why_lost_) why_lost_ = why;
   }
-  /// Why the server is lost; null: nobody has given it up.
+  /// Why the server is lost; null: it is not lost.
   const std::optional<std::string>& why_lost() const { return why_lost_; }
 
  private:

@@ -29,7 +29,8 @@ report.data = JSON.parse(document.getElementById("data").textContent);
     return { name: shown.name, json, given, partitions, ofNode, conversions, byName, blocks: shown.blocks };
   }
 
-  /// What the search proved of a placement: {isBest, gap}. Nothing where places were given: its bound is that of the rest.
+  /// What the search proved of a placement: {isBest, gap}. Nothing where places were given: its bound is that of the
+  /// rest.
   report.proofOf = ({ json: { objective }, given }) => {
     if (given) return {};
     if (objective.optimal) return { isBest: true };

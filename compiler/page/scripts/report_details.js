@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the selected box: where it runs, by which rule, at what cost, why there, what other backends have for it.
+// What is known of the selected box: where it runs, by which rule, at what cost, why there, what other backends have
+// for it.
 "use strict";
 
 {
@@ -115,7 +116,8 @@
     return `${choices.rules[rule].name} (${choices.rules[rule].where})`;
   }
 
-  /// Of each backend its smallest candidate with the node, or what refused it; and what the whole would cost, where that is known.
+  /// For each backend its smallest candidate with the node, or what refused it; and what the whole would cost, where
+  /// that is known.
   function alternatives(placement, node) {
     const home = placement.partitions[placement.ofNode[node]].backend;
     const isFirst = placement === report.placements[0];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph: boxes in their backends' colours, opened and closed, zoomed, selected. Only what is seen is laid out and drawn.
+// The graph: boxes in their backends' colours, opened and closed, zoomed, selected. Only what is seen is laid out and
+// drawn.
 "use strict";
 
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of boxes and arrows. Each open box is laid out by itself with dagre, its open children as boxes of their own size:
-// what is opened or closed costs its own level and those above it. A level has at most 34 boxes.
+// Places of boxes and arrows. Each open box is laid out by itself with dagre, its open children as boxes of their own
+// size: what is opened or closed costs its own level and those above it. A level has at most 34 boxes.
 "use strict";
 
 {
@@ -47,7 +47,8 @@
     item.layout = { width: Math.max(size.width, Math.min(title, 420)), height: size.height + top, isOpen: true };
   }
 
-  /// Sets `layout` ({width, height}) of the item and of all that is seen in it, `x` and `y` of these within their parents.
+  /// Sets `layout` ({width, height}) of the item and of all that is seen in it, `x` and `y` of these within their
+  /// parents.
   report.layOut = item => {
     if (item.layout && item.layout.isOpen === item.isOpen && !item.isStale) return;
     if (!item.isOpen) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps over time: predicted, and measured where the model was run. Drawn anew at each zoom, and no step that is too thin to be
-// seen: any number of steps costs about as many bars as there are columns.
+// Steps over time: predicted, and measured where the model was run. Drawn anew at each zoom, and no step that is too
+// thin to be seen: any number of steps costs about as many bars as there are columns.
 "use strict";
 
 {

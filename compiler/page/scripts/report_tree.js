@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A placement as a tree of boxes: blocks and sections (blocks.h), partitions, nodes. Every arrow of the graph belongs to the
-// innermost box that holds both of its ends, between the two children there: so each level is a small graph of its own.
+// A placement as a tree of boxes: blocks and sections (blocks.h), partitions, nodes. Every arrow of the graph belongs
+// to the innermost box that holds both of its ends, between the two children there: so each level is a small graph of
+// its own.
 "use strict";
 
 {

@@ -68,7 +68,7 @@ class Evolution {
     for (size_t gene = begin; gene < end; ++gene) std::swap(a[gene], b[gene]);
   }
 
-  /// What was not measured any more counts as not running.
+  /// The measured time of a genome; infinity if it was not measured.
   double known(const Genome& genome) const {
     const auto at = measured_.find(genome);
     return at == measured_.end() ? std::numeric_limits<double>::infinity() : at->second;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's second level: a genetic search around an exact plan, by a measured fitness instead of costs that add up.
+// The paper's second level: a genetic search around an exact placement, by a measured fitness instead of costs that add
+// up.
 //
-// A gene is a partition of the plan. Its choices: stay as it is (0), be taken apart, or move to another owner that can
-// run its nodes:
+// A gene is a partition of the placement. Its choices: stay as it is (0), be taken apart, or move to another owner that
+// can run its nodes:
 //
-//     plan {conv, relu}@onednn {softmax}@host   genome (0, 0)
-//          {conv} {relu} {softmax}@host                (1, 0)
-//          {conv, relu}@npu {softmax}@host             (2, 0)
+//     {conv, relu}@onednn {softmax}@host   genome (0, 0), the placement
+//     {conv} {relu} {softmax}@host         genome (1, 0)
+//     {conv, relu}@npu {softmax}@host      genome (2, 0)
 //
 // A genome says only where nodes run; partitions, formats and conversions are the cheapest that this leaves, so that
 // neighbours that moved to one owner may become one partition.
@@ -25,12 +26,12 @@
 
 namespace collage::place {
 
-/// A partition of the plan, by its place in `chosen`.
+/// A partition of the placement, by its place in `chosen`.
 using GeneId = Id<struct GeneTag>;
 using ChoiceId = Id<struct ChoiceTag>;
 using Genome = std::vector<ChoiceId>;  ///< by gene
 
-/// What genomes stand for. Keeps the problem by reference.
+/// Turns genomes into solutions. Keeps the problem by reference.
 class PlanGenes {
  public:
   PlanGenes(const Problem& problem, Solution plan);
@@ -39,7 +40,7 @@ class PlanGenes {
   const std::vector<size_t>& choices() const { return counts_; }
   /// The genome nearest to another solution: partitions that lie elsewhere as a whole move there.
   Genome like(const Solution& other) const;
-  /// The plan itself where all genes are 0; nothing if a genome leaves no plan.
+  /// The placement itself where all genes are 0; nothing if a genome leaves no placement.
   std::optional<Solution> plan_of(const Genome& genome, const SearchOptions& options) const;
 
  private:
@@ -53,7 +54,7 @@ class PlanGenes {
 
   const Problem& problem_;
   Solution plan_;
-  Table<GeneId, Table<ChoiceId, Choice>> choices_;  ///< the plan's own first
+  Table<GeneId, Table<ChoiceId, Choice>> choices_;  ///< the placement's own first
   std::vector<size_t> counts_;                      ///< by gene
   Table<NodeId, GeneId> gene_of_;
 };

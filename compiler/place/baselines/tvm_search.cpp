@@ -243,7 +243,7 @@ class ChainSearch {
   uint64_t expanded_ = 0;
 };
 
-/// Why a solution is no plan that fits. Sets its cost and returns nothing where it is one.
+/// Why a solution is no placement that fits. Sets its cost and returns nothing where it is one.
 std::optional<std::string> why_no_plan(const Problem& problem, const SearchOptions& options, Solution* solution) {
   const Verdict verdict = evaluate(problem, *solution);
   if (const auto* reason = std::get_if<std::string>(&verdict)) return *reason;
@@ -255,7 +255,8 @@ std::optional<std::string> why_no_plan(const Problem& problem, const SearchOptio
   return fmt::format("it needs {} more than `{}` has", support::size_text(static_cast<size_t>(bytes)), instance);
 }
 
-/// What can be kept of a choice that is no plan for this `reason`: its largest partitions first, and the best plan with these.
+/// What can be kept of a choice that is no placement for this `reason`: its largest partitions first, and the best
+/// placement with these.
 std::optional<Solution> keep_what_fits(const Problem& problem, const SearchOptions& options,
                                        const std::vector<CandidateId>& variants, size_t chosen,
                                        const std::string& reason, std::string* why) {
@@ -271,7 +272,7 @@ std::optional<Solution> keep_what_fits(const Problem& problem, const SearchOptio
   return solution;
 }
 
-/// The chosen pieces in the formats that make the cheapest plan of them.
+/// The chosen pieces in the formats that make the cheapest placement of them.
 std::optional<Solution> complete(const Problem& problem, const SearchOptions& options, const Pieces& pieces,
                                  const std::vector<PieceId>& chosen, std::string* why) {
   std::vector<CandidateId> variants;

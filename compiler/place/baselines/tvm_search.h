@@ -23,8 +23,8 @@
 // Where TVM stops with "no candidate was found covering" a node, the pruned and the other candidates of that node come
 // back; so a host rule always finishes. What TVM does not know follows afterwards: the formats of the chosen partitions
 // and their conversions are the best ones for that choice, and the cost is the true one. It does not know limits of
-// backends and memories either, and what came back may have several exits: its choice may be no plan at all. Then as many of
-// its partitions stay as fit, the largest first (greedy_search.h), and `Solution::given_up` has the reason:
+// backends and memories either, and what came back may have several exits: its choice may be no placement at all. Then
+// as many of its partitions stay as fit, the largest first (greedy_search.h), and `Solution::given_up` has the reason:
 //
 //     a: chip -> b: host -> c: chip, and `max partitions 1` of chip   =>   a: chip -> b: host -> c: host
 #pragma once

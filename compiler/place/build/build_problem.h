@@ -38,7 +38,7 @@ struct BuildOptions {
   const ir::Placement* offered = nullptr;  ///< partitions that join the candidates, whether growth makes them or not
   bool lists_regions = false;            ///< of large engines as candidates, too, instead of joining them in the search
   const ir::Placement* fixed = nullptr;  ///< partitions of the input, to be kept
-  /// Of the backends, where they are known from an earlier problem of the same graph; null: their rules are matched.
+  /// Matches of the backends, where an earlier problem of the same graph found them; null: rules are matched here.
   const Table<BackendId, BackendMatches>* matches = nullptr;
 };
 

@@ -15,7 +15,7 @@
 
 namespace collage::place {
 
-/// Of a placement.
+/// A partition of a placement.
 using PartitionId = Id<ir::Partition>;
 
 /// Where a candidate comes from, and how its cost is known.
@@ -38,7 +38,7 @@ struct LazyStats {
   size_t rounds = 0;
   size_t not_needed = 0;  ///< distinct measurements that were not made
   size_t below = 0;       ///< costs that came out below their bound
-  double could_save = 0;  ///< of the plan's cost: what those could that were not measured, at their bounds
+  double could_save = 0;  ///< of the placement's cost: what those could that were not measured, at their bounds
 };
 
 /// How a problem of very many instances was solved where it was made (spread.h).

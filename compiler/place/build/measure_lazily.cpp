@@ -86,7 +86,7 @@ class LazyMeasurer {
     }
   }
 
-  /// Items of all candidates and conversions, those that are known among them: they tell what others may take.
+  /// Items of all candidates and conversions, including known ones: these bound what others may take.
   void collect() {
     open_ = {};
     sources_.clear();
@@ -156,7 +156,7 @@ class LazyMeasurer {
     return answers;
   }
 
-  /// Without a plan nothing says what is needed. True if there was nothing left.
+  /// Without a placement nothing says what is needed. True if there was nothing left.
   bool measure_all() {
     std::vector<OpenCostId> items;
     for (OpenCostId item : open_.items.ids()) {

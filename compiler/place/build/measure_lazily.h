@@ -7,8 +7,8 @@
 
 namespace collage::place {
 
-/// Measures no more than the best plan needs; everything where there is no plan. What was not measured has its bound as
-/// cost and is still `unmeasured`. Returns false after an error.
+/// Measures no more than the best placement needs; everything where there is no placement. What was not measured has
+/// its bound as cost and is still `unmeasured`. Returns false after an error.
 bool measure_lazily(ProblemBuilder& builder);
 
 }  // namespace collage::place

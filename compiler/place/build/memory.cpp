@@ -31,8 +31,8 @@ bool is_counted(const BuiltProblem& built, const Candidate& candidate) {
   return built.has_cluster || !runtime::is_host_space(built.problem.owners[candidate.owner].instance);
 }
 
-/// Of each value, in the smallest format in which it lies where memory counts: never more than it takes there, so that
-/// what the search proves holds. solve.h counts each format as it is.
+/// Bytes of each value, in the smallest format in which it lies where memory counts: never more than it takes there, so
+/// that what the search proves holds. solve.h counts each format as it is.
 Table<ProblemValueId, int64_t> least_device_bytes(const Graph& graph, const BuiltProblem& built) {
   const Problem& problem = built.problem;
   Table<ProblemValueId, std::optional<size_t>> least(problem.values.size());
@@ -65,7 +65,8 @@ bool is_result_of(const Graph& graph, const match::Match& match, ValueId value) 
 /// Values within a match.
 using InnerValues = std::vector<ValueId>;
 
-/// Of the values that a match's own kernel makes on its way, those of which `semantics` has an equal intermediate: all or none.
+/// The values that a match's own kernel computes internally for which `semantics` has an equal intermediate: all or
+/// none.
 class KernelValues {
  public:
   KernelValues(const Graph& graph, const BuiltProblem& built, const ActiveBackends& backends)
@@ -174,7 +175,7 @@ class DeviceCode {
 
   bool is_constant(ValueId value) const { return value.is_valid() && graph_.value(value).is_constant(); }
 
-  /// What an argument hands to the kernel; nothing for attributes.
+  /// The values that an argument passes to the kernel; none for attributes.
   std::vector<ValueId> operands(const match::Match& match, const ir::LoweringArg& arg) const {
     if (arg.capture < 0) return {};
     const auto at = static_cast<size_t>(arg.capture);
@@ -223,7 +224,7 @@ class DeviceCode {
   std::vector<const match::Match*> matches_;
 };
 
-/// Of a candidate that a device runs operator by operator: its backend; null for all others, of whose code nothing is known.
+/// The backend of a candidate that a device runs operator by operator; null for all others, whose code is not known.
 const ir::Backend* operator_backend(const BuiltProblem& built, const ActiveBackends& backends, CandidateId candidate) {
   const CandidateOrigin& origin = built.origin(candidate);
   if (!origin.backend.is_valid() || origin.matches.empty()) return nullptr;
@@ -258,7 +259,8 @@ std::vector<StoredConstant> constants_of(const Graph& graph, const Candidate& ca
   return stored;
 }
 
-/// Numbers constants by the graph: first those that nodes read, as they are, then those that some candidate has encoded.
+/// Numbers constants by the graph: first those that nodes read, as they are, then those that some candidate has
+/// encoded.
 std::map<StoredConstant, ConstantId> number_constants(const Graph& graph,
                                                       const Table<CandidateId, std::vector<StoredConstant>>& stored,
                                                       Problem* problem) {
@@ -290,7 +292,7 @@ void add_memory(const Graph& graph, const ActiveBackends& backends, BuiltProblem
   for (CandidateId c : problem.candidates.ids()) {
     Candidate& candidate = problem.candidates[c];
     candidate.kept.clear();
-    // What is split has constants of its own: its shares.
+    // A split candidate has constants of its own: its shares.
     if (!is_counted(*built, candidate) || candidate.split) continue;
     std::optional<DeviceCode> code;
     if (const ir::Backend* backend = operator_backend(*built, backends, c)) code.emplace(graph, *built, *backend, c);

@@ -9,7 +9,7 @@
 namespace collage::place {
 namespace {
 
-/// Which owners are not in one plan. The implicit hosts conflict with nobody.
+/// Which owners are not in one placement. The implicit hosts conflict with no owner.
 void add_conflicts(const ActiveBackends& backends, Problem* problem) {
   const IdRange<OwnerId> declared(implicit_hosts(*problem).last_plus_one(), problem->owners.next_id());
   for (const ActiveBackend& active : backends) {

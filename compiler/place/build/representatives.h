@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of many equal instances, one that stands for all while candidates are listed and priced:
+// One of many equal instances, which stands for all while candidates are listed and priced:
 //
-//     npu[0] … npu[511], 1,500 operators   =>   candidates of npu[0] alone; spread.h adds those that a plan uses
+//     npu[0] … npu[511], 1,500 operators   =>   candidates of npu[0] alone; spread.h adds those that a placement uses
 //
 // A candidate costs the same on every instance of its backend. Where the user names an instance for a node, candidates
 // with that node are offered there as well.

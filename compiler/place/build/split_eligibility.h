@@ -5,7 +5,7 @@
 //     memory      an instance that might be full: what all candidates could hold there at once is more than it has
 //     objective   any but latency
 //
-// What is left can never break a limit, so that plans, bounds and certificates need not speak of shares.
+// What is left can never break a limit, so that placements, bounds and certificates need not speak of shares.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From chosen candidates to a written plan: partitions with their boundaries, one for each region of joined units, and
+// From chosen candidates to a placement: partitions with their boundaries, one for each region of joined units, and
 // the conversions that feed them.
 #pragma once
 

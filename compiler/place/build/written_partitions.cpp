@@ -289,7 +289,7 @@ class WrittenPartitions {
     return sum;
   }
 
-  /// That the search gave up is an error, unless the host can run the nodes without rules.
+  /// Reports an error where the search gave up, unless the host can run the nodes without rules.
   Result without_cover(const Partition& partition, bool gave_up) {
     const bool needs_rules = partition.backend != kHostBackend || !partition.matches.empty();
     if (!gave_up || !needs_rules) return Result::NoCover;

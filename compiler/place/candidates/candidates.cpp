@@ -41,7 +41,7 @@ bool lacks_estimate(const ir::Backend& backend, const BackendCandidates& found, 
   });
 }
 
-/// Whether a device could be too small for some plan: memory is counted by candidates, not by regions.
+/// Whether a device could be too small for some placement: memory is counted by candidates, not by regions.
 bool may_lack_memory(const ir::Graph& graph, const ir::Backend& backend) {
   double bytes = 0;
   for (ir::ValueId value : graph.value_ids()) {
@@ -110,7 +110,7 @@ BackendMatches match_rules(const ir::Graph& graph, const ActiveBackend& active) 
   found.matches =
       match::match_backend(graph, *active.backend, active.attrs, &found.report, {}, active.environment.get());
   if (active.backend->runtime != ir::RuntimeKind::HostJit) return found;
-  // A cost that follows from flops or bytes is one of generated code. Of some operators there is none.
+  // A cost that follows from flops or bytes is one of generated code. Some operators have no generated code.
   for (Match& match : found.matches) {
     const ir::Rule& rule = active.backend->rules[static_cast<size_t>(match.rule)];
     const ir::Kernel& kernel = rule.kernels[static_cast<size_t>(match.kernel)];

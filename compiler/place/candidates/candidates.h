@@ -58,8 +58,8 @@ struct BackendCandidates {
   bool joins_in_search = false;
 };
 
-/// The rules of one backend, matched: equal for all problems of one graph. Where the host's kernels run the backend and a
-/// cost follows from flops or bytes, it is at least that of the reference kernels of operators without code.
+/// The rules of one backend, matched: equal for all problems of one graph. Where the host's kernels run the backend and
+/// a cost follows from flops or bytes, it is at least that of the reference kernels of operators without code.
 struct BackendMatches {
   std::vector<match::Match> matches;
   match::MatchReport report;

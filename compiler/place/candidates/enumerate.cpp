@@ -161,8 +161,8 @@ class Grower {
     for (UnitId seed : seeds) add(seeds_[seed]);
     size_t visited = 0;
     size_t limit = std::min(limits_.unions_per_group, share_of_group(visited_));
-    // Smaller unions come first. Where more of them are waiting than may still be visited, a larger one has no turn, and is
-    // not made: a sum of a thousand operands has a million unions of two operands.
+    // Smaller unions come first. Where more of them are waiting than may still be visited, a larger one has no turn,
+    // and is not made: a sum of a thousand operands has a million unions of two operands.
     const auto has_turn = [&](size_t size) {
       size_t before = visited;
       for (auto at = joined_in_open.begin(); at != joined_in_open.end() && at->first < size; ++at) before += at->second;
@@ -190,7 +190,7 @@ class Grower {
     }
   }
 
-  /// What each of the groups left may have, if `used` of the limit for all are gone: no group starves those after it.
+  /// The share of each remaining group after `used` of the common limit: no group starves those after it.
   size_t share_of_group(size_t used) const {
     return used < limits_.unions ? (limits_.unions - used) / std::max<size_t>(groups_left_, 1) : 0;
   }
@@ -233,7 +233,7 @@ class Grower {
     return key;
   }
 
-  /// Those that units ask for; ascending.
+  /// Generators that the units name; ascending.
   std::vector<int> generators_of(const std::vector<UnitId>& units) const {
     std::vector<int> generators;
     for (UnitId unit : units) {

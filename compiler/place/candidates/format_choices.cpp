@@ -130,8 +130,8 @@ class FormatChooser {
                      value);
   }
 
-  /// What a clause asks for. `as x` follows x's clauses; a cycle of them ends after as many steps as there are
-  /// clauses.
+  /// The layout that a clause asks for. `as x` follows x's clauses; a cycle of them ends after as many steps as there
+  /// are clauses.
   LayoutId layout_of_clause(const ir::FormatClause* clause, bool follows = true) const {
     ValueId value = value_of(clause->capture);
     for (size_t step = 0; step <= formats_.size(); ++step) {

@@ -19,7 +19,8 @@ constexpr double kReferenceFlopsPerSecond = 0.4e9;
 constexpr double kReferenceElementsPerSecond = 1e9;
 /// One socket's memory, as a stream of reads and writes sees it.
 constexpr double kBytesPerSecond = 10e9;
-/// Of one operator: costs of hundreds can be added up. The host can run every operator, however long it takes.
+/// Limits the estimate of one operator, so that costs of hundreds can be added up. The host can run every operator,
+/// however long it takes.
 constexpr double kMostSeconds = 1e4;
 /// A call of a compiled kernel and waking the pool.
 constexpr double kLaunchSeconds = 1e-6;

@@ -51,7 +51,7 @@ PartMemory memory_of(const Graph& part) {
   return memory;
 }
 
-/// What stopped the rule on a part: what it says of the largest set of nodes.
+/// Why the rule does not match a part: the refusal of the largest set of nodes.
 std::string reason_of(const std::vector<Refusal>& refusals) {
   auto most = std::max_element(refusals.begin(), refusals.end(),
                                [](const Refusal& a, const Refusal& b) { return a.nodes.size() < b.nodes.size(); });

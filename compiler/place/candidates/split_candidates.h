@@ -9,8 +9,8 @@
 // all instances, which is a step on the host even where nothing is moved.
 //
 // `into devices(host)` is over the hosts of a cluster, the first one among them: operands lie there, and the result is
-// joined there. Its own part needs no copies; copies to the others share its link and count one after another. So do the
-// copies for devices that stand at other hosts, each of which then has its own way from there:
+// joined there. Its own part needs no copies; copies to the others share its link and count one after another. So do
+// the copies for devices that stand at other hosts, each of which then has its own way from there:
 //
 //     cuts  +  max(longest part here, copies to all other hosts + longest part there + copies from them)  +  join
 //
@@ -25,7 +25,7 @@
 
 namespace collage::place {
 
-/// Of Backend::instances().
+/// An index into Backend::instances().
 using BackendInstanceId = Id<struct BackendInstance>;
 
 /// Instances of a backend over which its rules may split a match.
@@ -35,7 +35,7 @@ struct InstanceGroup {
 };
 
 /// All instances of a device and, where there are more than two, neighbours by two, four, … By device, then by size.
-/// Of hosts, those groups that begin with the first.
+/// For hosts, only groups that begin with the first.
 std::vector<InstanceGroup> split_groups(const ir::Backend& backend);
 
 /// By instance of a backend, `npu[1]` or `host[1]`: the number of its host.

@@ -21,7 +21,7 @@ using ir::ValueId;
 constexpr double kMinLaunchSeconds = 20e-9;
 /// Outputs of a tile along a dimension in Winograd's filtering, F(4x4, 3x3): of larger tiles the error grows too much.
 constexpr double kTile = 4;
-/// Of what is no plain convolution.
+/// The largest factor by which a convolution that is not plain may save multiplications.
 constexpr double kMaxSavedFactor = 4;
 /// A tile of bf16 multiplies 16 times as many elements in a cycle as a vector of floats.
 constexpr double kTilesOverFloats = 16;
@@ -94,7 +94,7 @@ double times_repeated(const Graph& graph, const ir::Node& conv, const std::vecto
   return std::max(1.0, elements(node.outputs[0]) / std::max(1.0, elements(node.inputs[0])));
 }
 
-/// What a kernel may do with fewer or faster multiplications than the definition has.
+/// How a kernel may save time over the multiplications that the operator's definition has.
 struct Savings {
   bool filters = false;  ///< minimal filtering
   double rate = 1;       ///< to that of floats
@@ -183,7 +183,7 @@ std::string sort_of(const ir::Node& node) {
   return sort;
 }
 
-/// Of the rule whose match has the node.
+/// The rule whose match has the node.
 std::string rule_of(const ir::Partition& candidate, NodeId node) {
   for (const ir::ChosenMatch& match : candidate.matches) {
     if (std::binary_search(match.nodes.begin(), match.nodes.end(), node)) return match.name;

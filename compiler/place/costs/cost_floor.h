@@ -18,7 +18,7 @@
 
 namespace collage::place {
 
-/// Of the host, with all threads that it may use.
+/// Limits of the host, with all threads that it may use.
 struct MachineLimits {
   double flops_per_second = 1e12;  ///< in f32
   double bytes_per_second = 1e12;  ///< of the caches next to the cores

@@ -81,8 +81,8 @@ std::vector<size_t> edges_used(const ProblemValue& value, FormatId written, cons
   return used;
 }
 
-/// Of the items on the plan no more of a kind than half of what is known of it, the largest and the smallest first: the
-/// bounds that follow may show that the plan does not need the others.
+/// At most half as many items of a kind as are known of it, chosen from the items in the placement, the largest and the
+/// smallest first: the bounds that follow may show that the placement does not need the others.
 std::vector<OpenCostId> worth_asking(const OpenCosts& open, const LazyOptions& options,
                                      const Table<OpenCostId, Duration>& bound, std::vector<OpenCostId> items) {
   std::map<CostKindId, size_t> may_ask;
@@ -160,9 +160,10 @@ class Asking {
   }
 
  private:
-  /// Asks until all of the best plan is known. Nothing: there is no plan, or something failed.
+  /// Asks until all of the best placement is known. Nothing: there is no placement, or something failed.
   std::optional<Solution> settle(Unknown unknown) {
-    // Any good plan shows what is worth knowing. Only the last search, and those after it shows more, need be exact.
+    // Any good placement shows what is worth knowing. Only the last search, and those after it shows more, need be
+    // exact.
     for (bool is_probe = true;;) {
       put_costs(open_, options_, unknown, &problem_);
       std::optional<Solution> solution = solve_(problem_, is_probe);
@@ -178,8 +179,8 @@ class Asking {
     }
   }
 
-  /// Of plans that would take less than `best` with all that is not known at its bound. Nothing: none would by more
-  /// than the tolerance.
+  /// The unknown items of placements that would cost less than `best` with all unknown costs at their bounds. Empty: no
+  /// placement would be better by more than the tolerance.
   std::vector<OpenCostId> hopeful_items(Cost best) {
     put_costs(open_, options_, Unknown::AtBound, &problem_);
     for (const bool is_probe : {true, false}) {
@@ -194,7 +195,7 @@ class Asking {
     return {};
   }
 
-  /// Those whose bounds lie furthest below what they are expected to take: half of all that lies between.
+  /// The items with the largest gaps between bound and expected cost, which together make half of the sum of all gaps.
   std::vector<OpenCostId> most_hopeful(std::vector<OpenCostId> items) const {
     const Table<OpenCostId, Duration> bound = costs_of(open_, options_, Unknown::AtBound);
     const Table<OpenCostId, Duration> expected = costs_of(open_, options_, Unknown::AsExpected);

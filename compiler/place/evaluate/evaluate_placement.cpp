@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// evaluate() of a written plan (evaluate.h).
+// evaluate() of a placement (evaluate.h).
 #include <fmt/format.h>
 
 #include <algorithm>

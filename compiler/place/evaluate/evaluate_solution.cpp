@@ -32,7 +32,8 @@ struct Way {
   friend auto operator<=>(const Way&, const Way&) = default;
 };
 
-/// As plans are written where so many formats are wanted: a way to the nearest one that is missing, again and again.
+/// As placements are written where so many formats are wanted: a way to the nearest one that is missing, again and
+/// again.
 Cost nearest_growth(const std::vector<ConversionEdge>& edges, FormatId written, FormatSet missing) {
   std::map<FormatId, std::vector<const ConversionEdge*>> from;
   for (const ConversionEdge& edge : edges) from[edge.from].push_back(&edge);
@@ -143,7 +144,7 @@ int64_t peak_memory(const Problem& problem, const EvaluatedParts& chosen, const 
     std::optional<Moment> first, last;
     if (!here.empty()) last = *here.rbegin();
     if (!value.writer.is_valid() || !is_there(part_of[value.writer])) {
-      // It comes when the first of them that reads it begins.
+      // The value arrives when the first candidate here that reads it begins.
       if (last) first = Moment(here.begin()->first, NodeId(0));
     } else {
       const Candidate& maker = problem.candidates[chosen[part_of[value.writer]]];
@@ -153,7 +154,7 @@ int64_t peak_memory(const Problem& problem, const EvaluatedParts& chosen, const 
       first = moment_of(value.writer);
       last = std::max(last.value_or(*first), *first);
       if (!elsewhere.empty()) {
-        // It is copied before the first of those begins.
+        // The value is copied before the first reader elsewhere begins.
         last = std::max(*last, Moment(advance(elsewhere.begin()->first, -1), problem.nodes().last_plus_one()));
       } else if (value.is_output) {
         last = Moment(order.next_id(), NodeId(0));

@@ -177,7 +177,7 @@ bool BeamSearch::better(const Entry& a, const Entry& b) const {
   return earlier(a.step, b.step);
 }
 
-/// Of two paths of equal length, which has the smaller move where they first differ, or joins less of what came first.
+/// Orders two paths of equal length by the first difference of their moves, or of what these join.
 bool BeamSearch::earlier(StepId a, StepId b) const {
   bool result = false;
   while (a != b) {
@@ -224,7 +224,7 @@ bool BeamSearch::add_memory(const Entry& before, MoveId move, Position next, Ent
   return std::all_of(ids.begin(), ids.end(), has_room);
 }
 
-/// Of a path that ends with `step`, and of one more move.
+/// The candidates of a path that ends with `step`, and of one more move.
 std::vector<CandidateId> BeamSearch::candidates(StepId step, MoveId move) const {
   std::vector<CandidateId> chosen = {problem_.moves[move].source};
   for (; step.is_valid(); step = steps_[step].previous) chosen.push_back(problem_.moves[steps_[step].move].source);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers by first uncovered node in search order (search_order.h). Each step covers that node in every possible way;
 // partial solutions with equal keys (search_state.h) are merged. A layer keeps the `width` states of least bound; the
-// least bound among those put aside bounds every solution that was not looked at.
+// least bound among those put aside bounds every solution that was not examined.
 //
 // Where limits are active, a partial solution takes the place of one with an equal key only if it has used as little of
-// each. For memory that counts what is surely held, at the nodes that are watched too, and what the largest candidate works
-// with: a solution may still need more, and is then refused by `accepts`. Its cost bounds those that it may have hidden.
+// each. For memory that counts what is surely held, at the nodes that are watched too, and what the largest candidate
+// works with: a solution may still need more, and is then refused by `accepts`. Its cost bounds those that it may have
+// hidden.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,7 @@
 
 namespace collage::place {
 
-/// What all rounds of one search may spend together.
+/// The time and states that all rounds of one search may use together.
 class SearchBudget {
  public:
   explicit SearchBudget(const SearchOptions& options) : options_(options), start_(std::chrono::steady_clock::now()) {}
@@ -51,14 +52,14 @@ struct Incumbent {
   bool exists() const { return cost < Cost::max(); }
 };
 
-/// What layers do about limits.
+/// How layers handle limits.
 struct LimitRules {
   const SearchLimits* limits = nullptr;  ///< null: none is active
   PriceLevels levels{};
   /// Bytes that a search for good solutions may use of each instance; empty: what there is. With less, what the round
   /// returns is no bound.
   Table<SearchLimits::InstanceId, int64_t> room;
-  /// Partial solutions that chose differently are kept apart: exact where what a plan needs depends on all of it.
+  /// Partial solutions that chose differently are kept apart: exact where what a placement needs depends on all of it.
   bool keeps_apart = false;
   /// Whether a whole solution, candidates and their regions, fits into the memory of devices.
   std::function<bool(const std::vector<CandidateId>&, const std::vector<RegionId>&)> accepts = nullptr;
@@ -73,11 +74,11 @@ class BeamSearch {
         budget_(budget),
         rules_(std::move(rules)) {}
 
-  /// One round. Returns what every solution costs at least that is better than `best` and was not looked at;
+  /// One round. Returns what every solution costs at least that is better than `best` and was not examined;
   /// `Cost::max()` if all were.
   Cost run(size_t width, Incumbent& best);
-  /// Of the last round: the least cost of a solution that was not accepted, and what it would return without these.
-  /// Where the first is no more than the second, wider rounds prove no more.
+  /// For the last round: the least cost of a solution that was not accepted, and what the round would return without
+  /// these. Where the first is no more than the second, wider rounds prove no more.
   Cost least_refused() const { return least_refused_; }
   Cost least_put_aside() const { return put_aside_; }
 
@@ -109,7 +110,7 @@ class BeamSearch {
   struct KeyHash {
     size_t operator()(const std::vector<int64_t>& key) const noexcept;
   };
-  /// Of equal keys, those of which none is as good as another and has used as little of every limit.
+  /// Entries with equal keys none of which dominates another in cost and in the use of every limit.
   using Layer = std::unordered_map<std::vector<int64_t>, std::vector<Entry>, KeyHash>;
 
   std::vector<Entry*> select(Layer& layer, size_t width, const Incumbent& best);

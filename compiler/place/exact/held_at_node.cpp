@@ -51,7 +51,7 @@ HeldAtNode::HeldAtNode(const Problem& problem, const NodeGraph& graph, const Mem
   }
 }
 
-/// Of a candidate that may have none so far.
+/// The effect of a candidate; it is made if there is none so far.
 HeldAtNode::Effect& HeldAtNode::effect_on(CandidateId candidate) {
   uint32_t& index = effect_of_[candidate];
   if (index == 0) {
@@ -112,7 +112,7 @@ void HeldAtNode::list_effects(const Problem& problem, const MemoryLimits& memory
     if (is_here && !has_node) effect.arrives |= written;
     if (!is_here || has_node) effect.leaves |= written;
     if (has_node) {
-      // What it makes is there as it says, which may be never.
+      // The values that the candidate makes are in memory when its own entry says, which may be never.
       effect.arrives &= ~written;
       effect.needs &= ~written;
       for (ProblemValueId v : memory.held_at(c, node)) {

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an instance holds while one node r runs, as far as the candidates chosen so far say. Of each value there are three facts:
+// What an instance holds while one node r runs, as far as the candidates chosen so far say. Each value has
+// three facts:
 //
-//   arrived   it is in the instance's memory once r begins: its writer, or another node before r that reads it, runs there
-//   stays     it is there while r runs unless a later choice says otherwise: its writer runs there, or is not chosen yet, and so does
-//             each of its readers that are not r or after it
-//   held      it surely is there: a candidate with r holds it then, or it arrived and r or a node after it reads it there, or it
-//             stays and all readers that are not r or after it are chosen
+//   arrived   the value is in the instance's memory once r begins: its writer, or another node before r that reads it,
+//             runs there
+//   stays     it is there while r runs unless a later choice says otherwise: its writer runs there, or is not chosen
+//             yet, and so does each of its readers that are not r or after it
+//   held      it surely is there: a candidate with r holds it then, or it arrived and r or a node after it reads it
+//             there, or it stays and all readers that are not r or after it are chosen
 //
 //     a -> r, b; r -> c; b -> c, all of `npu`, a's value v = the only one:
 //     a chosen  {arrived, stays} => r chosen, which reads v  {held}
 //     a chosen  {arrived, stays} => b elsewhere  {arrived} => r elsewhere {arrived}: v may be gone
 //
-// What is before and after r is known by paths, whatever is chosen. Of the order in which some solution runs more is known: nodes
-// with smaller ids that run before r, and all others. Other solutions run so, too, unless one of their candidates
+// What is before and after r is known by paths, whatever is chosen. For one execution order of some solution
+// more is known: nodes with smaller ids run before r, all others after it. Other solutions have this order, too, unless
+// one of their candidates
 //
-//   - has nodes of both sides; the candidate of r may, if those up to r are all nodes from its first one to r, and the rest
-//     reads nothing that other candidates make after r,
+//   - has nodes of both sides; the candidate of r may, if those up to r are all nodes from its first one to r, and the
+//     rest reads nothing that other candidates make after r,
 //   - or is after r, has a smaller id, and does not depend on r: the order of execution could take it first.
 //
-// For these nothing is held, so a sum of this kind counts only once all nodes up to r are chosen. Of the others it is exact.
-// Of values that the candidate of r does not hold itself, all sums count the kMost largest at most.
+// For such candidates nothing counts as held, so a sum of this kind counts only once all nodes up to r are chosen. For
+// the others it is exact. For values that the candidate of r does not hold itself, each sum counts at most the kMost
+// largest.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +64,7 @@ class HeldAtNode {
   void choose(CandidateId candidate, HeldBits& bits) const;
   /// All positions before `next` are covered.
   void pass(Position next, HeldBits& bits) const;
-  /// What every completion holds at least.
+  /// The bytes that every completion holds at least.
   int64_t surely(const HeldBits& bits, Position next) const { return bits.is_void || next < counts_ ? 0 : bits.bytes; }
   /// No candidate that covers `next` or what follows changes the bits.
   bool is_over(Position next) const { return last_ < next; }

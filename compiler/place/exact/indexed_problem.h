@@ -19,14 +19,14 @@ namespace collage::place {
 inline constexpr size_t kLargeGraph = 2'500;
 
 using MoveId = Id<struct IndexedCandidate>;
-/// Of one value's readers.
+/// A reader of one value.
 using ReaderId = Id<struct ReaderTag>;
 /// A count of partitions that is limited.
 using CounterId = Id<struct CounterTag>;
 /// Whether an owner with conflicts is used.
 using FlagId = Id<struct FlagTag>;
 using RegionOwnerId = Id<struct RegionOwner>;
-/// Of one RegionOwner.
+/// A part of one RegionOwner.
 using RegionPartId = Id<struct PartTag>;
 
 /// How a candidate uses one value: what choosing it decides.
@@ -80,7 +80,7 @@ struct IndexedProblem {
   /// In a given topological order instead of `search_order`'s.
   IndexedProblem(const Problem& problem, Table<Position, NodeId> order);
 
-  /// Of so many picoseconds, or picojoules.
+  /// The cost of so many picoseconds or picojoules.
   Cost cost_of(int64_t count) const { return Cost::of(count, unit); }
 
   size_t node_count = 0;

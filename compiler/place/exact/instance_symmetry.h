@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Equal instances of one device are interchangeable: what npu[0] and npu[1] do in a partial solution may be swapped
-// without any difference to its futures. So may be hosts of a cluster, each with all backends that work in its memory; but
-// not the first, where inputs and results lie.
+// without any difference to its futures. So may be hosts of a cluster, each with all backends that work in its memory;
+// but not the first, where inputs and results lie.
 //
 //     %a in npu[1], %b in npu[0]   =>   the key of   %a in npu[0], %b in npu[1]
 //
@@ -15,17 +15,17 @@ namespace collage::place {
 
 class InstanceSymmetry {
  public:
-  /// Instances are equal if their backends are the same, candidates come in twins (nodes, cost, rule, formats) and every
-  /// value has the same conversions with the two swapped.
+  /// Instances are equal if their backends are the same, candidates come in twins (nodes, cost, rule, formats) and
+  /// every value has the same conversions with the two swapped.
   explicit InstanceSymmetry(const Problem& problem);
 
   bool exists() const { return !formats_of_.empty(); }
 
-  /// Of equal instances.
+  /// A group of equal instances.
   using GroupId = Id<struct GroupTag>;
   /// An instance of a group.
   using MemberId = Id<struct MemberTag>;
-  /// Which format of an instance, whichever it is.
+  /// A format relative to its instance: equal for the same format of equal instances.
   using KindId = Id<struct KindTag>;
 
   /// Gives names in order of appearance.
@@ -46,7 +46,7 @@ class InstanceSymmetry {
     MemberId member = 0;
     KindId kind = 0;
   };
-  /// Of the owners at two instances, in their order.
+  /// Compares the owners at two instances, in their order.
   bool are_equal(const Problem& problem, const std::vector<OwnerId>& a, const std::vector<OwnerId>& b) const;
   void add_group(const Problem& problem, const Table<MemberId, std::string>& instances);
 

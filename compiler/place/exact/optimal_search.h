@@ -4,8 +4,8 @@
 //
 //   1. A first solution: layers by first uncovered node, one state each (beam_search.h).
 //   2. Multipliers that make the bound tight (tune_bound.h); better multipliers make better solutions of width 1.
-//   3. Candidates that the bound shows to be in no better solution go (relaxation_bound.h, `lower_with_moves`). With fewer
-//      candidates the bound is tighter still: again from 2, while that takes away enough.
+//   3. Candidates that the bound shows to be in no better solution go (relaxation_bound.h, `lower_with_moves`). With
+//      fewer candidates the bound is tighter still: again from 2, while that takes away enough.
 //   4. Layers of width 4, 16, … until no state was put aside whose bound is below the best solution: the proof.
 //
 // Limits (search_limits.h) count once a solution breaks them: from then on they have prices in the bound, and partial

@@ -214,7 +214,7 @@ class Windows {
   ChainBound& bound_;
   Table<MoveId, uint64_t> signatures_;
   std::vector<Table<Position, uint64_t>> contexts_;  ///< by radius
-  // Of what is in the windows, ascending: where the part has it, and where the problem or its search.
+  // Positions and ids of what is in the windows, ascending: of the part first, of the problem or its search second.
   Table<NodeId, Position> positions_;
   Table<ProblemValueId, ProblemValueId> values_;
   Table<CandidateId, MoveId> moves_;

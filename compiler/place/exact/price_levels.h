@@ -25,7 +25,7 @@ class PriceLevels {
   /// `chain` is the same after as before.
   PriceLevels(const SearchLimits& limits, const RunUses& uses, const IndexedProblem& search, ChainBound& chain);
 
-  /// Of a factor beyond the first one.
+  /// The chains for one price factor beyond the first.
   struct Level {
     double factor = 1;
     Table<StartId, int64_t> rests;  ///< the cheapest chain from each start on

@@ -11,7 +11,7 @@ namespace {
 constexpr double kFirstPart = 0.01;
 constexpr double kGrowth = 4;
 constexpr int kMaxGrowths = 24;
-/// Of the interval, by the golden ratio: to a few percent of the price.
+/// Steps that narrow the interval, by the golden ratio: to a few percent of the price.
 constexpr int kNarrowings = 7;
 constexpr double kGolden = 0.6180339887498949;
 /// A bound that rises by less than this part of itself does not rise.

@@ -11,7 +11,7 @@
 
 namespace collage::place {
 
-/// Of all limits, whether active or not.
+/// What each run uses of all limits, whether active or not.
 RunUses uses_of_runs(const SearchLimits& limits, const IndexedProblem& search, const ChainBound& chain);
 
 /// What each run pays for limits, in counts of the problem's unit.

@@ -167,7 +167,7 @@ bool RegionRules::choose(const OpenRegions& regions, const IndexedCandidate& mov
   if (intersect(added.apart, names)) return false;
   for (std::vector<Position>* list : {&added.before, &added.after, &added.beyond}) erase_all(*list, move.nodes);
 
-  // What it reaches, then what reaches it.
+  // First the regions that the new one reaches, then those that reach it.
   for (const OpenRegion& other : after) {
     if (!intersect(move.nodes, other.before)) continue;
     insert(added.reaches, other.first);

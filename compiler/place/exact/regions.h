@@ -9,8 +9,9 @@
 //     values in the very format;
 //   - or an uncovered node has an edge into it: with what is chosen there it could close a cycle. This holds for any
 //     other chosen candidate as well: it is kept as a region that nothing can join.
-// Of an open region the future sees only the uncovered nodes around it, the values at its rim, and which other open
-// ones it reaches. `beyond` are the nodes that must never join it: a path through another partition leads there.
+// For an open region the future depends only on the uncovered nodes around it, the values at its rim, and which other
+// open regions it reaches. `beyond` are the nodes that must never join it: a path through another partition leads
+// there.
 //
 //     region { a; b }, a -> x on another engine -> y   =>   after: none, beyond: y
 #pragma once
@@ -22,7 +23,7 @@
 
 namespace collage::place {
 
-/// Of those open in one partial solution.
+/// One of the regions open in one partial solution.
 using OpenRegionId = Id<struct OpenRegion>;
 
 struct OpenRegion {
@@ -47,7 +48,7 @@ struct OpenRegion {
 };
 using OpenRegions = Table<OpenRegionId, OpenRegion>;
 
-/// What has been covered.
+/// The nodes that a partial solution covers.
 struct Covered {
   Position position = 0;               ///< all before it is covered
   const std::vector<Position>& later;  ///< beyond it, ascending
@@ -72,7 +73,7 @@ class RegionRules {
   bool choose(const OpenRegions& regions, const IndexedCandidate& move, std::span<const OpenRegionId> joined,
               const Covered& covered, OpenRegions& after) const;
 
-  /// What joins with open regions can save at most that the least costs of later units do not count.
+  /// The most that joining open regions can save beyond what the least costs of later units count.
   Cost may_save(const OpenRegions& regions, const Covered& covered) const;
 
   static void add_to_key(const OpenRegions& regions, std::vector<int64_t>& key);

@@ -116,7 +116,7 @@ class OptimalSearch {
     return candidates;
   }
 
-  /// What no solution costs less than by the multipliers and prices alone.
+  /// The lower bound on the cost of every solution from multipliers and prices alone.
   Cost lower() const {
     const Cost chain = stage_->chain.lower();
     return chain >= Cost::max() ? chain : chain - problem_.cost_of(limits_.credit({}));
@@ -240,7 +240,7 @@ class OptimalSearch {
     }
   }
 
-  /// Of the best solution that was refused in a round; empty: none was.
+  /// The excess of the best solution that was refused in a round; empty: none was refused.
   Bytes least_excess() const { return refused_.empty() ? Bytes() : refused_.front().excess; }
 
   /// Solutions that count on less memory, by `too_large_` at first, until one is accepted.

@@ -144,8 +144,9 @@ int64_t SearchLimits::held(const HeldAtNode& at, const std::vector<CandidateId>&
 ///     + the values across r that early readers in it read, once for each reader
 ///     + if r is one of its nodes, all else that it holds while r runs, except values across r that others write
 ///
-/// A value across r is held if its writer and all of its early readers run here: it then uses its bytes once more often than
-/// it has early readers, and at most as often otherwise. So the capacity has those bytes once for each early reader more.
+/// A value across r is held if its writer and all of its early readers run here: it then uses its bytes once more often
+/// than it has early readers, and at most as often otherwise. So the capacity has those bytes once for each early
+/// reader more.
 void SearchLimits::limit_node(LimitId limit) {
   const NodeId node = limits_[limit].node;
   Table<ProblemValueId, char> is_across(problem_.values.size(), 0);

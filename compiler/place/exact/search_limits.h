@@ -6,8 +6,9 @@
 //   partitions of a backend   each candidate uses 1
 //   bytes of an instance      constants that no second candidate could hold there; what a candidate works with must
 //                             find room beside them
-//   the same at a node        those constants, and what the candidate surely holds while the node runs (live_values.h): a sum,
-//                             so it says little of values with early readers. Partial solutions know more (held_at_node.h)
+//   the same at a node        those constants, and what the candidate surely holds while the node runs (live_values.h):
+//                             a sum, so it says little of values with early readers. Partial solutions know more
+//                             (held_at_node.h)
 //
 // A price p(r) >= 0 for each unit makes a bound that knows the limits (Lagrange): every solution that keeps them costs
 // at least
@@ -18,7 +19,7 @@
 // price; partial solutions remember which owners they use.
 //
 // A limit is inactive until a solution breaks it. Inactive ones cost nothing: partial solutions are merged without
-// regard to them, and a solution that keeps them all is as good as if they had been looked at.
+// regard to them, and a solution that keeps them all is as good as if they had been examined.
 #pragma once
 
 #include <optional>
@@ -59,7 +60,8 @@ class SearchLimits {
   /// that was inactive.
   bool activate(const std::vector<CandidateId>& chosen, const std::vector<InstanceId>& exceeds);
 
-  /// Bytes of an instance whose memory is active are limited and watched at more nodes: at those where `chosen` hold most.
+  /// Bytes of an instance whose memory is active are limited and watched at more nodes: at those where `chosen` hold
+  /// most.
   void watch_nodes(InstanceId instance, const std::vector<CandidateId>& chosen);
   /// A node of an instance at which partial solutions know what they hold.
   struct Watch {
@@ -68,8 +70,8 @@ class SearchLimits {
   };
   using WatchId = Id<Watch>;
   const Table<WatchId, Watch>& watches() const { return watches_; }
-  /// Watches one more node, at which a solution that the instance has no memory for holds too much. False: there is none
-  /// where that shows, or there are enough.
+  /// Watches one more node, at which a solution that the instance has no memory for holds too much. False: there is
+  /// none where that shows, or there are enough.
   bool watch_excess(InstanceId instance, const std::vector<CandidateId>& chosen);
 
   /// At most what keeps `credit` far from the largest cost, whatever the factor.
@@ -79,20 +81,20 @@ class SearchLimits {
   const std::vector<std::pair<NodeId, int64_t>>& sure_bytes_at(CandidateId candidate) const {
     return sure_[candidate].at;
   }
-  /// What is held while a node runs.
+  /// Bytes that count towards a limit while a node runs.
   struct LiveUse {
     LimitId limit;
     NodeId at;  ///< of the candidate's
     int64_t bytes = 0;
   };
   const std::vector<LiveUse>& live_uses(CandidateId candidate) const { return live_[candidate]; }
-  /// What a unit of own uses costs: at its limit and at those that count it too.
+  /// Prices of one unit of a candidate's own uses: at its limit and at limits that count it as well.
   LimitPrices prices_of_own_uses() const;
   /// What the prices, all times `factor`, give back in all, rounded up, where candidates work with `worst` bytes (by
   /// instance; empty: none).
   int64_t credit(const Table<InstanceId, int64_t>& worst, double factor = 1) const;
 
-  /// What `worst` takes from the credit.
+  /// The part of the credit that `worst` uses up.
   int64_t price_of_work(const Table<InstanceId, int64_t>& worst) const;
 
   /// The memory of which instance a candidate takes; none: no limited one.

@@ -246,7 +246,7 @@ Cost Transitions::bound(const SearchState& state, const Table<SearchLimits::Inst
   const ChainLayout& layout = chain_.layout();
   const std::vector<ProblemValueId>& crossing = layout.crossing[state.position];
   const IdRange<StartId> starts = chain_.starts_at(state.position);
-  // What live values still cost: by start for those that cross, and the others.
+  // The remaining costs of live values: by start for those that cross, and for the others.
   crossing_costs_.assign(starts.size(), 0);
   for (size_t i = 0; i < crossing.size(); ++i) {
     LiveValue entry{crossing[i], problem_.host_plain, problem_.conversions.base(crossing[i])};

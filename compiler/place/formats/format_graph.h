@@ -2,7 +2,7 @@
 // What conversions exist between the formats of a value, and what they cost: the edges of the problem's graphs of
 // formats.
 //
-//     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the route (ir/topology/topology.h)
+//     copy      host <-> device, device <-> device, as it lies    latency + bytes / bandwidth of the route (topology.h)
 //               host <-> host of a cluster                        the same
 //     reorder   between layouts in one space                      launch + bytes read and written / that of the memory
 //     cast      between storages in one space and layout          the same
@@ -45,7 +45,7 @@ class FormatGraph {
   /// The number of the host that a memory is of, or at which the device stands.
   int host_of(const std::string& space) const;
 
-  /// What occurs for one value. All storages can hold its dtype.
+  /// Spaces, layouts and storages that occur for one value. All storages can hold its dtype.
   struct Forms {
     std::set<std::string> spaces{"host"};
     std::set<std::string> layouts{"plain"};

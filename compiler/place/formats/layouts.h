@@ -14,7 +14,7 @@ using runtime::TensorForm;
 
 using LayoutId = support::Id<TensorForm>;
 
-/// What occurs; 0 is plain, as the value's own dtype says.
+/// The layouts that occur; 0 is plain, in the value's own dtype.
 class LayoutTable {
  public:
   LayoutId intern(TensorForm layout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as a sequence of steps that is cut into stages, each of them on one instance:
+// A placement as a sequence of steps that is cut into stages, each of them on one instance:
 //
 //     s0 s1 s2 | s3 s4 | s5 s6 s7       stage 0: s0 … s2, stage 1: s3, s4, stage 2: s5 … s7
 //

@@ -15,7 +15,7 @@ using support::advance;
 using support::IdRange;
 using support::Table;
 
-/// Between steps: cut 0 stands before the first, the last one behind the last step.
+/// Between steps: cut 0 stands before the first, the last one after the last step.
 using CutId = StepId;
 
 constexpr int64_t kNoSum = std::numeric_limits<int64_t>::max();
@@ -100,7 +100,7 @@ class ChainCutter {
     return StageId(chain_.is_home_last ? s + chain_.stages.size() - count : s);
   }
 
-  /// Of cuts of the same sum those with fewer stages.
+  /// Returns the best cuts for any number of stages; among equal sums, those with fewer stages.
   std::optional<std::vector<CutId>> cuts_of_any_number() {
     using Price = std::pair<int64_t, int64_t>;  // with the number of stages
     Table<CutId, Price> best(cuts_, {kNoSum, 0});
@@ -138,7 +138,7 @@ class ChainCutter {
     return cuts;
   }
 
-  /// As many stages as can be looked at: with fewer of them, cuts are as valid.
+  /// As many stages as can be examined: with fewer of them, cuts are as valid.
   size_t stages_within_reach() {
     constexpr size_t kMostCells = 16'000'000;
     constexpr size_t kMostWork = 2'000'000'000;
@@ -206,7 +206,7 @@ class ChainCutter {
       if (here.stages >= chain_.stages.size()) continue;
       grow_from(begin, [&](CutId end) {
         const int64_t needed = std::max({segment_.work(), segment_.copies(), segment_.copies_home()});
-        // What comes in and the work only grow.
+        // Incoming copies and work only grow with the stage.
         if (needed > limit) return false;
         const size_t stage = next_stage(here.stages, segment_.memory());
         if (stage == chain_.stages.size()) return false;

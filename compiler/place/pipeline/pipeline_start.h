@@ -17,7 +17,7 @@ enum class PipelineGoal {
   Stream,   ///< as little as possible for the busiest stage
 };
 
-/// Nothing where no cuts of that plan fit.
+/// Nothing where no cuts of that placement fit.
 std::optional<Solution> pipeline_start(const Problem& problem, const SearchOptions& options, PipelineGoal goal);
 
 }  // namespace collage::place

@@ -194,7 +194,8 @@ class Spreader {
     return sum;
   }
 
-  /// What is not of the main family takes neither its time nor its memory for constants.
+  /// The chain of the chosen candidates. Steps outside the main family use neither its time nor its memory for
+  /// constants.
   Chain chain_of(const std::vector<CandidateId>& chosen, const Table<StepId, ChosenId>& order,
                  const std::string& main) const {
     const Family& leading = families_.at(main);
@@ -227,7 +228,7 @@ class Spreader {
     return chain;
   }
 
-  /// What is clearly better than cuts, for more copies.
+  /// Returns packed stages where these are clearly better than cuts, though they need more copies.
   std::optional<Cuts> pack(const Chain& chain, const Cuts& cuts) const {
     constexpr int64_t kRequests = 8;  // on their way to and fro between two stages
     constexpr int64_t kClearly = 64;
@@ -260,7 +261,7 @@ class Spreader {
     return staged;
   }
 
-  /// As small_steps.h says. Nothing where that is no plan of stages.
+  /// As small_steps.h says. Nothing where that is no placement of stages.
   std::optional<Staged> in_small_steps(const Problem& contracted, int64_t least_most) const {
     constexpr int64_t kStepsOfAStage = 8;  // so many at least, where they are not longer by themselves
     SearchOptions options = search_options();
@@ -360,8 +361,8 @@ class Spreader {
     }
   }
 
-  /// What is left of a region in a stage, as far as it hangs together. A stage is a stretch of an order of execution, so
-  /// that no way leaves a part and comes back.
+  /// What is left of a region in a stage, as far as it hangs together. A stage is a stretch of an order of execution,
+  /// so that no way leaves a part and comes back.
   std::vector<RegionId> regions_of(const std::vector<CandidateId>& chosen, const std::vector<RegionId>& before,
                                    const Table<ChosenId, StageId>& stage_of) const {
     std::vector<size_t> root(chosen.size());
@@ -386,8 +387,8 @@ class Spreader {
     return regions;
   }
 
-  /// No two instances of different kinds are joined by a faster link than their representatives are. False as well where
-  /// there are too many to see.
+  /// No two instances of different kinds are joined by a faster link than their representatives are. False as well
+  /// where there are too many to see.
   bool are_links_least() const {
     constexpr size_t kMostRoutes = 65'536;
     size_t routes = 0;

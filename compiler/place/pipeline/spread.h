@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan over very many equal instances whose candidates were listed for one of them (build/representatives.h).
+// A placement over very many equal instances whose candidates were listed for one of them (build/representatives.h).
 //
 //     1. The exact search among the candidates of representatives: one instance stands for all of its kind, and has the
 //        memory of all together. Copies between instances of a kind cost nothing there.
-//     2. Its partitions in their order of execution are cut into stages (cut_chain.h), one instance each. The first instance has
-//        the first stage, or the last one where that takes less of copies.
+//     2. Its partitions in their order of execution are cut into stages (cut_chain.h), one instance each. The first
+//        instance has the first stage, or the last one where that takes less of copies.
 //     3. The candidates that stages use come into the problem, with the conversions between their memories.
 //
 //     npu { a b c d e f } and 2 of 64 npus are enough for the weights   =>   npu[0] { a b c }, npu[1] { d e f }
 //
 // A stream is tried with small steps as well (small_steps.h), and with stages that take steps out of their turn
-// (pack_chain.h); what takes least of the busiest stage is the plan.
+// (pack_chain.h); what takes least of the busiest stage is the placement.
 //
-// For requests one at a time the plan is no worse than any other pipeline of the partitions that the search chose, in that
-// order, of those that leave a 64th of each memory free, where there are any. It is proven to be within a gap of the best of all
-// plans, and called optimal only where the gap is nothing. Bounds, for n instances:
+// For requests one at a time the placement is no worse than any other pipeline of the partitions that the search chose,
+// in that order, of those that leave a 64th of each memory free, where there are any. It is proven to be within a gap
+// of the best of all placements, and called optimal only where the gap is nothing. Bounds, for n instances:
 //
-//     latency      what the search of 1 proves: any plan, with all instances of a kind as one, is a solution there that costs no
-//                  more, where no two instances are joined by a faster link than their representatives. And the sum of what
-//                  nodes take at least, with the m - c copies that m memories need at least to have part in a graph of c components,
-//                  m as many as hold the constants.
-//     throughput   the sum of what nodes take at least / n, where memories of few instances count by how fast they are beside
-//                  the others; the k + 1 least of the k n + 1 nodes that take most, as some instance has so many of them; and
-//                  what takes longest of the candidates without which some node is not run. It holds for all plans in which a
-//                  candidate runs on one instance, whatever its stages are.
+//     latency      what the search of 1 proves: any placement, with all instances of a kind as one, is a solution there
+//                  that costs no more, where no two instances are joined by a faster link than their
+//                  representatives. And the sum of what nodes take at least, with the m - c copies
+//                  that m memories need at least to have part in a graph of c components, m as many as hold the
+//                  constants.
+//     throughput   the sum of what nodes take at least / n, where memories of few instances count by how fast they are
+//                  beside the others; the k + 1 least of the k n + 1 nodes that take most, as some instance has so many
+//                  of them; and what takes longest of the candidates without which some node is not run. It holds for
+//                  all placements in which a candidate runs on one instance, whatever its stages are.
 //     makespan     the longest path by what nodes take at least
 #pragma once
 
@@ -50,8 +51,8 @@ struct SpreadInput {
 /// Solves the problem where it is one of representatives; else there is nothing to do.
 void spread_over_instances(const SpreadInput& input, BuiltProblem* built);
 
-/// What was found when the problem was made, at the prices it has now: with other ones nothing is proven. Returns nullopt with
-/// the reason in `why` if nothing was found.
+/// What was found when the problem was made, at the prices it has now: with other ones nothing is proven. Returns
+/// nullopt with the reason in `why` if nothing was found.
 std::optional<Solution> spread_solution(const BuiltProblem& built, std::string* why);
 
 }  // namespace collage::place

@@ -48,8 +48,8 @@ BoundOfAll::BoundOfAll(const Problem& problem, const std::vector<MemoryLimit>& l
   raise_shares();
 }
 
-/// Shares may grow as long as no candidate has more than its cost: first a little of what each leaves, so that its nodes have
-/// something of it alike, at last all.
+/// Shares may grow as long as no candidate has more than its cost: first a little of what each leaves, so that its
+/// nodes have something of it alike, at last all.
 void BoundOfAll::raise_shares() {
   constexpr int kRounds = 16;
   std::vector<int64_t> left;
@@ -94,7 +94,7 @@ Cost BoundOfAll::throughput() const {
   return problem_.cost_of(most);
 }
 
-/// Of k n + 1 nodes some of n memories has k + 1.
+/// By the pigeonhole principle: among k n + 1 nodes on n memories, some memory has k + 1.
 int64_t BoundOfAll::crowded() const {
   std::vector<int64_t> shares(least_.begin(), least_.end());
   std::sort(shares.rbegin(), shares.rend());
@@ -109,8 +109,8 @@ int64_t BoundOfAll::crowded() const {
   return most;
 }
 
-/// All work over the memories of most instances, where the others do no more than `rate` of it in the same time: what they
-/// could do faster does not count.
+/// All work over the memories of most instances, where the others do no more than `rate` of it in the same time: what
+/// they could do faster does not count.
 int64_t BoundOfAll::mostly_on_main(double rate) const {
   std::map<std::string, std::set<std::string>> backends;  // by memory
   for (const Owner& owner : problem_.owners) {
@@ -180,7 +180,7 @@ int64_t BoundOfAll::least_memories() const {
   return std::max<int64_t>(1, count);
 }
 
-/// Of the smallest value over the fastest links.
+/// The time of copying the smallest value over the fastest links.
 int64_t BoundOfAll::least_copy() const {
   size_t bytes = std::numeric_limits<size_t>::max();
   for (ProblemValueId v : problem_.values.ids()) {
@@ -194,7 +194,7 @@ int64_t BoundOfAll::least_copy() const {
   return least ? least->ps() : 0;
 }
 
-/// Of the graph whose nodes are joined by values, model inputs among them.
+/// The number of connected components of the graph whose nodes are joined by values, model inputs among them.
 int64_t BoundOfAll::components() const {
   Table<NodeId, NodeId> root;
   for (NodeId node : problem_.nodes()) root.push_back(node);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plan takes at least, over all instances of a problem that lists candidates for one of each kind: formulas
-// that need no search (spread.h says them).
+// What every placement takes at least, over all instances of a problem that lists candidates for one of each kind:
+// formulas that need no search (spread.h says them).
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ class BoundOfAll {
   Cost makespan() const;
 
  private:
-  /// So many memories have part in every plan.
+  /// The least number of memories that every placement uses.
   int64_t least_memories() const;
   int64_t least_copy() const;
   int64_t components() const;
@@ -41,9 +41,9 @@ class BoundOfAll {
   const Table<ProblemValueId, ir::ValueId>& values_;
 
   Table<NodeId, int64_t> alone_;  ///< of the cheapest candidate that has the node
-  /// Shares of nodes, of which no candidate has more than its cost together. So their sum is no more than any candidates cost
-  /// that cover all nodes: a dual solution of the cover. At first a node has the least share of a candidate that has it, shares
-  /// being as `alone_`; then they grow as far as they may.
+  /// Shares of nodes, of which no candidate has more than its cost together. So their sum is no more than any
+  /// candidates cost that cover all nodes: a dual solution of the cover. At first a node has the least share of a
+  /// candidate that has it, shares being as `alone_`; then they grow as far as they may.
   Table<NodeId, int64_t> least_;
 };
 

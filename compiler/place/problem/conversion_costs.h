@@ -29,7 +29,7 @@ class ConversionCosts {
   /// cost(written, have | more) - cost(written, have); `Cost::max()` if it cannot be had.
   Cost increment(ProblemValueId value, FormatId written, FormatMask have, FormatMask more);
   /// A subset of `have` that makes every increment over subsets of `possible` the same as `have` does: the same one for
-  /// all sets between which no future choice can tell.
+  /// all sets that no future choice can distinguish.
   FormatMask canonical(ProblemValueId value, FormatId written, FormatMask have, FormatMask possible);
 
   std::vector<FormatId> formats(ProblemValueId value, FormatMask mask) const;

@@ -26,7 +26,7 @@ class Cost {
   }
   /// Rounded to the nearest picojoule; saturates. NaN gives `max()`.
   static Cost joules(double joules);
-  /// Of so many picoseconds or picojoules.
+  /// The cost of so many picoseconds or picojoules.
   static constexpr Cost of(int64_t count, Unit unit) { return Cost(count, unit); }
   static constexpr Cost max() { return Cost(runtime::Duration::max().ps(), Unit::None); }
 

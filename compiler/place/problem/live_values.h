@@ -2,8 +2,8 @@
 // Values that are surely in memory together, in whatever order and by whatever candidates nodes run.
 //
 // A value that leaves its candidate lies in the memory of the instance that writes it until its last reader there, and
-// until the first reader elsewhere begins. So while node r runs, it is there if its writer is r or an ancestor of r, one of its
-// readers is r or a descendant (or it is an output), and all other readers run there, too:
+// until the first reader elsewhere begins. So while node r runs, it is there if its writer is r or an ancestor of r,
+// one of its readers is r or a descendant (or it is an output), and all other readers run there, too:
 //
 //     across(r) = { v : writer(v) <= r <= some reader of v }         <= : there is a path, or it is the same node
 //     early(v, r) = { readers of v that are not r or a descendant }
@@ -35,8 +35,8 @@ Sides sides_by_paths(const NodeGraph& graph, NodeId node);
 /// Nodes that run before `node` in some order and have smaller ids, and all others.
 Sides sides_of_run(size_t node_count, NodeId node, const std::vector<NodeId>& earlier);
 
-/// A value that some instance may hold while a node r runs, whoever makes it: a node after r reads it, or it is an output, and its
-/// writer, or some reader, is before r.
+/// A value that some instance may hold while a node r runs, whichever node makes it: a node after r reads it, or it is
+/// an output, and its writer, or some reader, is before r.
 struct ValueBeside {
   ProblemValueId value;
   std::vector<NodeId> before{};  ///< readers, ascending

@@ -20,7 +20,7 @@ class MemoryLimits {
     int64_t bytes = 0;
   };
   using InstanceId = Id<Instance>;
-  /// Those with a limit.
+  /// The instances with a limit.
   const Table<InstanceId, Instance>& instances() const { return instances_; }
   /// Where a candidate runs; none: it has no limit.
   InstanceId instance_of(CandidateId candidate) const;
@@ -42,7 +42,7 @@ class MemoryLimits {
   bool could_fit(const std::vector<CandidateId>& chosen) const;
   /// The most that a candidate holds while one of its nodes runs, beside its constants, of what it reads and makes.
   int64_t working_bytes(CandidateId candidate) const { return working_[candidate]; }
-  /// What it holds, of that, while this node of it runs; each value once.
+  /// The values among these that the candidate holds while its node runs; each once.
   std::vector<ProblemValueId> held_at(CandidateId candidate, NodeId node) const;
 
  private:

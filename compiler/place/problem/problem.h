@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The placement problem as plain data (section 6 of the design): what the searches, the oracles and the evaluator
-// share.
+// The placement problem as plain data, which the searches, the brute-force oracles of tests and the evaluator share.
 //
 // Choose candidates that cover every node exactly once, with an acyclic quotient graph, so that
 //
@@ -8,7 +7,8 @@
 //
 // is least. w(v) is the format in which the writer makes v (model inputs: `host` plain), F(v) the formats that readers
 // in *other* partitions want (model outputs want `host` plain), St the cheapest arborescence from w to F in the graph
-// whose nodes are formats and whose edges are `conversions[v]`. Constants are resident and no values here.
+// whose nodes are formats and whose edges are `conversions[v]`. Constants are resident in memory and do not
+// count as values here.
 //
 // Large engines take any connected region at the sum of its parts plus one launch. Their regions are not listed: their
 // candidates are single matches ("units"), each with its launch, and a solution may join units of one owner into
@@ -25,22 +25,24 @@
 // the same format. So a unit costs at least  cost - joins + joins * nodes / nodes of its part  (rounded down): its
 // share of the one launch that a part pays if it is used.
 //
-// Limits: counts of partitions, conflicts, and memory. Candidates run one after the other, in the topological order of the
-// quotient by smallest node, and nodes of a candidate in ascending order. While a node runs, a limited instance holds:
+// Limits: counts of partitions, conflicts, and memory. Candidates run one after the other, in the topological order of
+// the quotient by smallest node, and nodes of a candidate in ascending order. While a node runs, a limited instance
+// holds:
 //   - the distinct constants of all chosen candidates that run there;
-//   - every value that leaves a candidate there, from its writer on: to its last reader there, and until the first candidate
-//     that reads it elsewhere begins, which gets a copy (model outputs that none reads elsewhere: to the end);
-//   - every value that a candidate there keeps inside, from its writer to its last reader; others that do not leave it have
-//     no memory of their own;
-//   - every value that candidates there read and that is made elsewhere, from the beginning of the first of them to its last
-//     reader there;
-//   - of candidates on several instances their `shares` of it: constants always, values at the candidate's own step.
+//   - every value that leaves a candidate there, from its writer on: to its last reader there, and until the first
+//     candidate that reads it elsewhere begins, which gets a copy (model outputs that none reads elsewhere: to the
+//     end);
+//   - every value that a candidate there keeps inside, from its writer to its last reader; others that do not leave it
+//     have no memory of their own;
+//   - every value that candidates there read and that is made elsewhere, from the beginning of the first of them to its
+//     last reader there;
+//   - for candidates on several instances, their `shares` of it: constants always, values at the candidate's own step.
 //
 //     m = MatMul(x, w); y = Relu(m), one candidate:   w, and x + m while MatMul runs, m + y while Relu does
 //     the same as one kernel, which keeps no m:       w, and x while MatMul runs, y while Relu does
 //
-// No plan of the candidates takes less (of hosts of a cluster see ../README.md). One may take more, for gaps in arenas, values in
-// two formats, and what only the code of a candidate shows: SearchOptions::excess.
+// No plan of the candidates takes less (for hosts of a cluster see ../README.md). One may take more, for gaps in
+// arenas, values in two formats, and what only the code of a candidate shows: SearchOptions::excess.
 //
 // Nodes are 0 … node_count-1 in topological order; of a problem made from a graph they are the graph's. Nothing here
 // knows operators, rules or files, so tests can build random problems directly.
@@ -65,7 +67,7 @@ using support::Id;
 using support::IdRange;
 using support::Table;
 
-/// Of a value of the problem: not every value of a graph is one.
+/// A value of the problem: not every value of a graph is one.
 using ProblemValueId = Id<struct ProblemValue>;
 using FormatId = Id<ir::Format>;
 using OwnerId = Id<struct Owner>;
@@ -114,7 +116,7 @@ struct Candidate {
   std::vector<ConstantId> constants;          ///< ascending: resident where it runs
   bool may_join = false;                      ///< a unit of its owner's regions; costs `joins` or more
   std::vector<Share> shares;                  ///< one for each of the owner's members; empty: it runs on one instance
-  std::optional<ir::PartitionSplit> split{};  ///< of one with shares: what a plan says of it
+  std::optional<ir::PartitionSplit> split{};  ///< of one with shares: what a placement says of it
   std::vector<ProblemValueId> kept{};  ///< ascending: values that it writes, that do not leave it, and that take memory
 };
 
@@ -124,10 +126,10 @@ struct Owner {
   std::string backend;
   std::string instance;
   std::optional<int> max_partitions;             ///< of the backend, over all its owners that state a limit
-  std::vector<OwnerId> conflicts;                ///< owners of backends that may not be in one plan with this one
+  std::vector<OwnerId> conflicts;                ///< owners of backends that may not be in one placement with this one
   std::optional<int64_t> memory = std::nullopt;  ///< bytes of its instance; nothing: no limit
-  /// What joining two regions of it saves. Such an owner has no limit of partitions. Memory is counted candidate by
-  /// candidate, joined or not.
+  /// The cost that joining two regions of the owner saves. Such an owner has no limit of partitions. Memory is counted
+  /// candidate by candidate, joined or not.
   std::optional<Cost> joins = std::nullopt;
   std::vector<OwnerId> members{};  ///< of a group: the owners of its instances
 };
@@ -142,7 +144,7 @@ struct Problem {
   Table<CandidateId, Candidate> candidates;
   Table<ConstantId, int64_t> constant_bytes;  ///< of each constant that some candidate holds resident
 
-  /// Of so many picoseconds, or picojoules.
+  /// The cost of so many picoseconds or picojoules.
   Cost cost_of(int64_t count) const { return Cost::of(count, unit); }
   IdRange<NodeId> nodes() const { return support::first_ids<NodeId>(node_count); }
 };
@@ -170,10 +172,10 @@ struct Solution {
   double seconds = 0;            ///< that an exact search took, whenever that was
   bool is_limited = false;       ///< the search met a limit on partitions, memory or conflicts
   bool is_known = false;         ///< by an earlier compilation
-  /// Why the strategy's own choice is no plan, and how much of it this is; empty: all of it. Of `tvm`.
+  /// Set by `tvm`: why its own choice is no placement, and how much of it was kept; empty: all of it.
   std::string given_up{};
-  /// That the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or no search made
-  /// it.
+  /// The multipliers that the search ended with (proof.h); null where SearchOptions::keeps_multipliers is not set, or
+  /// no search made it.
   std::shared_ptr<const struct FoundMultipliers> multipliers = nullptr;
 };
 

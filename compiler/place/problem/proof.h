@@ -23,7 +23,7 @@
 //                  constant have a node in common); p per MiB, its products  demands, works with: those are held beside
 //                  with bytes rounded down for candidates, up for the limit  all constants
 //
-// What no case leaves out and no round excludes is swept: all solutions of the case are looked at position by position,
+// What no case leaves out and no round excludes is swept: all solutions of the case are examined position by position,
 // those parts of solutions that are alike but once, and none whose cheapest chain, in some round since multipliers were
 // last stated, costs `bound` or more (certificate/sweep.h). Or it is split: its solutions are those of two more cases.
 //
@@ -38,7 +38,7 @@
 namespace collage::place {
 
 struct Proof {
-  /// Of a candidate of several runs, its stretches of consecutive positions in `order`.
+  /// How the cost of a candidate is shared among its stretches of consecutive positions in `order`, if it has several.
   struct Share {
     CandidateId candidate = 0;
     std::vector<Cost> runs;  ///< scaled, in order; they add up to the candidate's cost with the prices of limits
@@ -85,7 +85,7 @@ struct Proof {
   };
   struct Case {
     std::vector<Round> rounds;
-    /// Partial solutions that looking at all solutions of the case may take; 0: they are not looked at.
+    /// Partial solutions that looking at all solutions of the case may take; 0: they are not examined.
     int64_t sweep = 0;
     Split split;
   };

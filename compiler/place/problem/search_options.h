@@ -33,7 +33,8 @@ struct SearchOptions {
   uint64_t max_states = 50'000;       ///< expanded in all; the first solution may take kPatience times as many
   uint64_t tie_states = 10'000;       ///< past this many, a proven cost is enough
   std::optional<double> max_seconds;  ///< makes results depend on the machine; for users in a hurry
-  /// When the time of all searches for one placement is over, each of which has `max_seconds`; nothing: they have no such time.
+  /// When the time of all searches for one placement is over, each of which has `max_seconds`; nothing: they have no
+  /// such time.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::function<void(const SearchProgress&)> on_progress = nullptr;
   /// Once true, the search ends with the best solution so far, as if the budget were spent; null: it is never stopped.
@@ -49,7 +50,7 @@ struct SearchOptions {
   /// By how many bytes the plan of a solution exceeds the memory of instances; empty: it fits. For what the problem's
   /// own count leaves out, such as gaps between buffers. Null: that count decides.
   std::function<std::map<std::string, int64_t>(const Solution&)> excess = nullptr;
-  KnownSolutions* known = nullptr;  ///< asked before an exact search, told after it; null: none
+  KnownSolutions* known = nullptr;  ///< read before an exact search, extended after it; null: none
 
   bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
   /// With `part` of the time, from now on.

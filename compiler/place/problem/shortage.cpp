@@ -12,7 +12,7 @@
 namespace collage::place {
 namespace {
 
-/// Of all instances in their order; nothing where one has no limit.
+/// The limits of all instances in their order; nothing where one has no limit.
 std::optional<std::vector<MemoryLimit>> limited_memories(const Problem& problem,
                                                          const std::vector<MemoryLimit>& limits) {
   std::vector<MemoryLimit> all;
@@ -27,7 +27,8 @@ std::optional<std::vector<MemoryLimit>> limited_memories(const Problem& problem,
   return all;
 }
 
-/// Of one node, by the candidate that needs least. Of its values the largest alone, as its code may work in place.
+/// Bytes that one node needs with the candidate that needs least. Counts only the largest of its values, as its code
+/// may work in place.
 struct NodeNeed {
   int64_t constants = 0;
   int64_t working = 0;

@@ -6,9 +6,10 @@
 // reader wants (one copy to the device, then two reorders there). Exact: Dreyfus and Wagner's dynamic program over
 // subsets of the wanted formats, "The Steiner problem in graphs", Networks 1 (1971), on a directed graph.
 //
-// Of more wanted formats, as where a mask is read on a hundred hosts, a tree that need not be the least: it grows to the
-// nearest wanted format each time (Takahashi and Matsuyama, "An approximate solution for the Steiner problem in graphs",
-// Math. Japonica 24, 1980). Where every wanted format has its cheapest edge from one nearer to the root, it is least.
+// For more wanted formats, as where a mask is read on a hundred hosts, a tree that may cost more than the cheapest: it
+// grows to the nearest wanted format each time (Takahashi and Matsuyama, "An approximate solution for the Steiner
+// problem in graphs", Math. Japonica 24, 1980). Where every wanted format has its cheapest edge from one nearer to the
+// root, it is the cheapest.
 #pragma once
 
 #include <vector>
@@ -27,7 +28,7 @@ struct Arborescence {
   bool reachable() const { return cost < Cost::max(); }
 };
 
-/// Of equally cheap arborescences one with the fewest edges; the order of `edges` and `wanted` does not matter.
+/// Returns an arborescence with the fewest edges among the cheapest; the order of `edges` and `wanted` does not matter.
 Arborescence cheapest_arborescence(std::vector<ConversionEdge> edges, FormatId root, std::vector<FormatId> wanted);
 
 }  // namespace collage::place

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As `SolutionScheduler::tasks`, the same tasks in the same order, without allocating memory for each plan: for
+// As `SolutionScheduler::tasks`, the same tasks in the same order, without allocating memory for each placement: for
 // searches that look at many thousands of them.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of one plan in flat arrays that the next plan uses again, for searches that schedule many thousands of
-// plans. Times are those of the event model (runtime/core/schedule.h).
+// The tasks of one placement in flat arrays that the next placement uses again, for searches that schedule many
+// thousands of placements. Times are those of the event model (runtime/core/schedule.h).
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ class FlatTasks {
   runtime::Duration makespan();
   /// The longest busy time of a resource.
   runtime::Duration busiest();
-  /// Of all tasks, one after the other.
+  /// The sum of all tasks, one after the other.
   runtime::Duration total() const;
 
  private:

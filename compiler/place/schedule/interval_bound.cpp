@@ -328,7 +328,7 @@ Problem IntervalBound::priced() const {
 }
 
 Duration IntervalBound::time_of(Cost bound) const {
-  // What weighs nothing costs 1: at most every node, and every format of every value, on the path twice.
+  // Steps of weight 0 cost 1: at most every node, and every format of every value, on the path twice.
   const size_t added = problem_.node_count + 2 * problem_.values.size() * problem_.formats.size();
   return Duration::picoseconds(std::max<int64_t>(bound.time().ps() - static_cast<int64_t>(added) + kWeight - 1, 0) /
                                kWeight);

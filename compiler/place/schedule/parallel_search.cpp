@@ -53,7 +53,7 @@ class ParallelSearch {
         fits_(fits) {
     options_.max_states = std::max<uint64_t>(options.max_states / kStateShare, 1);
     options_.tie_states = 0;
-    options_.excess = nullptr;  // a solution of a weighted problem need not be a plan
+    options_.excess = nullptr;  // a solution of a weighted problem need not be a placement
     if (options.max_seconds)
       options_.max_seconds = *options.max_seconds / (kLoadRounds + rounds_for(problem.node_count));
     for (CandidateId c : problem.candidates.ids()) by_nodes_[problem.candidates[c].nodes].push_back(c);
@@ -88,7 +88,7 @@ class ParallelSearch {
       search_priced(intervals, rounds_for(problem_.node_count));
     }
     anneal_best(kWarm, 2);
-    // The stream of a throughput plan is laid out once, at the end: an input takes the busiest resource's time, or
+    // The stream of a throughput placement is laid out once, at the end: an input takes the busiest resource's time, or
     // more.
     Duration value = value_of(best_);
     for (const Solution& one : given) {

@@ -4,15 +4,15 @@
 //
 // The search starts from the sequential optimum and what simpler strategies find, never makes these worse, and takes
 // the best of
-//   - the exact searches of priced problems (interval_bound.h): each also gives a bound, and its solution makes the next
-//     prices;
+//   - the exact searches of priced problems (interval_bound.h): each also gives a bound, and its solution makes the
+//     next prices;
 //   - the exact search among candidates of chains, which keep apart what could run side by side;
 //   - mixtures of these, a stretch of nodes from one and the rest from another;
 //   - steps from the best so far: a partition, a chain of them or all of a device's from one on move to another owner;
 //     a candidate comes in for all that overlap it;
 //   - annealing from the best so far (anneal.h), cool at first, and warmer once more with all solutions known.
-// The bound is the best of the priced problems', of a path's (parallel_bound.h) and of the longest node. Limits are kept
-// throughout; priced searches know them, so they raise the bound as well.
+// The bound is the best of the priced problems', of a path's (parallel_bound.h) and of the longest node. Limits are
+// kept throughout; priced searches know them, so they raise the bound as well.
 // Work is bounded by numbers of searches and of scheduled tasks, never by time: the same problem, the same answer.
 #pragma once
 

@@ -15,8 +15,8 @@ class QuickLimits {
   /// The problem must stay.
   explicit QuickLimits(const Problem& problem);
 
-  /// What is too much, as a sum of parts of each limit; 0: nothing, as far as is known. Of memory it counts constants
-  /// and the largest step, and what `admits` has shown that to miss.
+  /// The excess over all limits, as a sum of fractions of each; 0: none is known. For memory it counts constants and
+  /// the largest step, and what `admits` has shown this count to miss.
   double excess(const std::vector<CandidateId>& chosen);
   /// Whether all limits are kept.
   bool admits(const std::vector<CandidateId>& chosen);
@@ -36,7 +36,7 @@ class QuickLimits {
   Table<OwnerId, BackendId> counted_;  ///< none: it states no limit
   Table<BackendId, int> most_;
   Table<InstanceId, int64_t> missed_;  ///< by constants and the largest step, at most so far
-  // Of one call.
+  // State of one call.
   Table<BackendId, int> count_;
   Table<OwnerId, bool> is_used_;
   Table<ConstantId, InstanceId> resident_;

@@ -11,7 +11,7 @@
 namespace collage::place {
 
 struct ScheduleValue {
-  /// What the tasks take: less is better.
+  /// The value of a schedule of these tasks: less is better.
   runtime::Duration (*value)(const std::vector<runtime::Task>& tasks);
   /// At most `value`, and quick to compute: the search compares solutions by it.
   runtime::Duration (FlatTasks::*estimate)();

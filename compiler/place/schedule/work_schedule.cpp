@@ -74,7 +74,7 @@ class Emitter {
   Table<TaskId, Task> tasks_;
 };
 
-/// Of several instances: each of them, from the first copy to the join.
+/// Resources of the instance; for several, those of each, from the first copy to the join.
 std::vector<int> work_on(runtime::Machine& machine, const std::string& instance) {
   std::vector<int> resources;
   for (const std::string& one : ir::instances_of(instance)) {

@@ -32,7 +32,7 @@ struct Measured {
 struct CompareRow {
   std::string strategy;
   std::optional<FoundPlacement> found;
-  std::string failure;                 ///< why there is no plan, or why it does not run
+  std::string failure;                 ///< why there is no placement, or why it does not run
   std::map<std::string, double> macs;  ///< backend -> share of all, 0 … 1
   std::optional<Measured> measured;
 };
@@ -51,11 +51,11 @@ struct Comparison {
 std::optional<Comparison> compare_strategies(const SearchInput& input, const place::Strategy& strategy,
                                              support::Diagnostics& diags);
 
-/// One more row, of a plan that was found otherwise.
+/// One more row, of a placement that was found otherwise.
 void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement found, Comparison& comparison);
 
-/// Builds and runs every row that has a plan, `runs` times each (0: the usual number). False after an error; results
-/// that differ from the reference are one.
+/// Builds and runs every row that has a placement, `runs` times each (0: the usual number). False after an error;
+/// results that differ from the reference are one.
 bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
              const std::vector<runner::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 

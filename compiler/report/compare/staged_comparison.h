@@ -6,8 +6,8 @@
 //                 optimal        74.67 us     1.00      336 us     1.00
 //                 greedy         125.9 us     1.69           …
 //
-// Stages run one after the other, so that what they take adds up. A strategy that finds no placement for one of them has no
-// sum.
+// Stages run one after the other, so that what they take adds up. A strategy that finds no placement for one of them
+// has no sum.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -39,7 +39,8 @@ std::vector<StrategyTotal> totals_of(const std::vector<StageComparison>& stages)
 
 /// The tables of the stages, and that of the totals.
 std::string print(const std::vector<StageComparison>& stages);
-/// {stages: [{stage, where, inputs, runs, compare}], total: [{strategy, predicted_s or predicted_j, ratio, measured_s}]}
+/// {stages: [{stage, where, inputs, runs, compare}], total: [{strategy, predicted_s or predicted_j, ratio,
+/// measured_s}]}
 nlohmann::ordered_json to_json(const std::vector<StageComparison>& stages);
 
 }  // namespace collage::driver

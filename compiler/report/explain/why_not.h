@@ -6,7 +6,8 @@
 //     %dw (Conv) cannot run on npu; it runs on onednn in p2
 //       conv, conv_act (2)  grouped convolution (rules/npu.rules:19, 38)
 //
-//     %g (Gemm) could run on openblas: the placement would cost 31.2 us, 4.1 us more: +2.9 us openblas, +1.2 us reorders
+//     %g (Gemm) could run on openblas: the placement would cost 31.2 us, 4.1 us more: +2.9 us openblas,
+//         +1.2 us reorders
 //       now     12.3 us in onednn, with %h: gemm_act.Relu (rules/onednn.rules:99)
 //       there   14.2 us in openblas, alone: gemm (rules/openblas.rules:12)
 //       needs   %g from host to host NHWC: 1.2 us

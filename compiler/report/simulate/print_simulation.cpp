@@ -87,7 +87,7 @@ std::string memory_lines(const Simulation& simulation) {
         "", fmt::format("mean of {} {}", counted(devices.size(), "device"), support::size_text(all / devices.size())));
     text += row("", histogram(simulation, devices));
   }
-  // Of a single host nothing is known without code.
+  // On a single host memory is not known without code.
   for (const MemoryUse& memory : simulation.memories) {
     if (memory.is_host && memory.bytes() > 0) text += row(text.empty() ? "memory" : "", memory_text(memory));
   }

@@ -9,7 +9,7 @@
 
 namespace collage::driver {
 
-/// Where the plan comes from: `optimal in 4.2 s: 763 ms, gap 1.3 %`, or none: the model came placed.
+/// Where the placement comes from: `optimal in 4.2 s: 763 ms, gap 1.3 %`, or none: the model came placed.
 struct SimulatedSearch {
   std::string strategy;  ///< empty: the model came placed
   double seconds = 0;

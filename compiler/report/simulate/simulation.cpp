@@ -124,8 +124,8 @@ class StreamSimulator {
     std::iota(all_.begin(), all_.end(), 0);
   }
 
-  /// `in_flight`: 0: as many as keep all at work; or, where a memory has no room for these and they would wait for each other's
-  /// arenas, as many as it has arenas for, if that is faster.
+  /// `in_flight`: 0: as many as keep all at work; or, where a memory has no room for these and they would wait for each
+  /// other's arenas, as many as it has arenas for, if that is faster.
   StreamFigures run(int in_flight) {
     const int stages = runtime::run_stream(tasks_, 1).stages;
     if (in_flight > 0) return figures_of(in_flight, stages);

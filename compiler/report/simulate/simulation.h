@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan on the clock of the event model alone (runtime/core/schedule.h), for machines that are not here: no code is
-// compiled, no weights are made, no device is opened. The executor's clock follows the same model, so a simulated device
-// that runs the plan takes the same time.
+// compiled, no weights are made, no device is opened. The executor's clock follows the same model, so a simulated
+// device that runs the plan takes the same time.
 //
 // Expects the outline of a plan (plan/build_plan.h).
 #pragma once
@@ -46,8 +46,8 @@ struct LinkKindUse {
   Duration busy;  ///< together
 };
 
-/// Inputs without end, several of them in flight. A request has an arena in a memory from its first step there to its last
-/// one; where a memory has no room for as many as that takes, requests use its arenas in turn, as executions do
+/// Inputs without end, several of them in flight. A request has an arena in a memory from its first step there to its
+/// last one; where a memory has no room for as many as that takes, requests use its arenas in turn, as executions do
 /// (runtime/exec/arenas.h), and the next one waits until another one leaves it.
 struct StreamFigures {
   int in_flight = 0;
@@ -70,7 +70,7 @@ struct Simulation {
   std::vector<LinkKindUse> kinds;   ///< most bytes first
   CriticalPath path;
 
-  /// What shares of busy time are of: the time of a run, or of one input of a stream.
+  /// The time that shares of busy time refer to: that of a run, or of one input of a stream.
   Duration base() const { return stream ? stream->period : time; }
 };
 

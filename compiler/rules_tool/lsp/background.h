@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that takes longer than an answer may: one thread beside the server's, which gives way to it, and at most one waiting
-// job for each file, the newest. A job begins when nobody has asked for another one of its file for a while, so that typing
-// does not start what the next key makes useless.
+// Work that takes longer than an answer may: one thread beside the server's, which gives way to it, and at most one
+// waiting job for each file, the newest. A job begins when no other one of its file was requested for a while, so
+// that typing does not start what the next key makes useless.
 #pragma once
 
 #include <chrono>

@@ -10,7 +10,8 @@
 
 namespace collage::rules_tool::lsp {
 
-/// Diagnostics of the file `uri`, which is `file` in their sources. What is about another file stands at the first line.
+/// Diagnostics of the file `uri`, which is `file` in their sources. What is about another file stands at the first
+/// line.
 Json protocol_diagnostics(const support::Diagnostics& diags, support::FileId file, const std::string& uri);
 
 /// Severities of the protocol.

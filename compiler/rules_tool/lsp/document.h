@@ -37,8 +37,8 @@ class Document {
     Errors,   ///< what is wrong: found at once
     Warnings  ///< also what `collage-rules check` warns of, and models of tests: may take seconds
   };
-  /// Parses and checks; the `diagnostics` of the protocol. `is_right`, where given, becomes true if warnings can be asked
-  /// for: the file has no error, and can be judged alone.
+  /// Parses and checks; the `diagnostics` of the protocol. `is_right`, where given, becomes true if warnings can be
+  /// asked for: the file has no error, and can be judged alone.
   Json diagnostics(Depth depth, bool* is_right = nullptr) const;
   /// Returns what the file says; nullopt if it has errors, links to devices of other files aside.
   std::optional<ir::RuleSet> rules(support::Diagnostics& diags) const;

@@ -223,7 +223,8 @@ void ModelDocument::keep_types_of(const ModelDocument& before) {
   if (!is_understood_) types_ = before.types_;
 }
 
-/// The text up to the end of the model, or with what closes its blocks: `model @m() -> () { %y = Gelu(%x) {` gets two `}`.
+/// The text up to the end of the model, or with what closes its blocks: `model @m() -> () { %y = Gelu(%x) {` gets two
+/// `}`.
 /// What the scanner refuses is blank, since it would take the statement before it along: `%a = Relu(%x) %` => `%a =
 /// Relu(%x)  `. Offsets stay.
 std::string ModelDocument::closed_text() const {
@@ -286,7 +287,7 @@ void ModelDocument::infer(const syntax::ModelAst& ast, const std::string& folder
   }
   support::Diagnostics with_second(*sources_);
   const std::map<uint32_t, ir::TensorType> second = types_with(sizes.second, with_second);
-  // What some sizes make right is no mistake.
+  // A problem that some sizes solve is no error.
   std::vector<support::Diagnostics> others;
   if (found.has_errors() && with_second.has_errors()) {
     for (const Sizes& assumed : equal_sizes(ast, sizes.first)) types_with(assumed, others.emplace_back(*sources_));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model as it stands in an editor: its words and what each is, from the tokens alone, and the types of its values as far
-// as they can be inferred. Statements with a syntax error are left out of that, and what is not closed yet is closed.
+// A model as it stands in an editor: its words and what each is, from the tokens alone, and the types of its values as
+// far as they can be inferred. Statements with a syntax error are left out of that, and what is not closed yet is
+// closed.
 #pragma once
 
 #include <map>

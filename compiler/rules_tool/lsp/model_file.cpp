@@ -119,8 +119,8 @@ class ModelCompleter {
     }
   }
 
-  /// The operator in whose braces the place is, where the name of an attribute can stand; null elsewhere. Finds the word
-  /// before the place.
+  /// The operator in whose braces the place is, where the name of an attribute can stand; null elsewhere. Finds the
+  /// word before the place.
   const ir::OpDef* attributes_of() {
     std::string_view op;
     bool in_attributes = false;

@@ -20,8 +20,8 @@ std::vector<support::Span> references_of(const Document& document, uint32_t offs
 std::optional<Renamable> renamable_at(const Document& document, uint32_t offset);
 
 /// Gives the name at `offset` another one; one that a whole backend sees gets none that stands anywhere in the file.
-/// What follows from the name stays: `lower "f"(w)` becomes `lower "f"(w = weights)`, and a constant operand that a test
-/// declares by its name alone, `with w: f32[1]`, is marked as one there. Parameters of `semantics` are names of
+/// What follows from the name stays: `lower "f"(w)` becomes `lower "f"(w = weights)`, and a constant operand that a
+/// test declares by its name alone, `with w: f32[1]`, is marked as one there. Parameters of `semantics` are names of
 /// arguments, and have no other.
 Rename rename_at(const Document& document, uint32_t offset, const std::string& name);
 

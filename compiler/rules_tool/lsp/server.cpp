@@ -50,7 +50,7 @@ Json capabilities() {
           {"serverInfo", {{"name", "collage-rules"}, {"version", COLLAGE_VERSION}}}};
 }
 
-/// What a JSON pointer leads to; null where there is nothing.
+/// The value at a JSON pointer; null where there is none.
 Json at_pointer(const Json& value, const char* pointer) {
   const Json::json_pointer path(pointer);
   return value.is_structured() && value.contains(path) ? value.at(path) : Json(nullptr);
@@ -114,7 +114,7 @@ bool serve(std::istream& in, std::ostream& out, support::Diagnostics&) { return 
 
 bool Server::run() {
   const bool was_shut_down = serve();
-  // What is found after the end has no reader.
+  // Results that come after the end have no reader.
   const std::lock_guard lock(published_mutex_);
   published_.clear();
   return was_shut_down;
@@ -136,7 +136,7 @@ bool Server::serve() {
 }
 
 void Server::handle(const std::string& text) {
-  // What is nested deeper than any message is left out.
+  // Values nested deeper than any message are left out.
   constexpr int kMostDeep = 32;
   auto is_shallow = [](int depth, Json::parse_event_t, const Json&) { return depth <= kMostDeep; };
   Json message = Json::parse(text, is_shallow, /*allow_exceptions=*/false);
@@ -361,7 +361,7 @@ Json Server::code_actions(const Json& params) {
     }
   }
   for (const Json& action : of.actions(offset_at(of.text(), range.at("start")))) {
-    // Of an editor that does not ask again the edit is made now, if one can be.
+    // An editor that does not resolve edits gets the edit now, if one can be made.
     Json whole = action;
     if (!resolves_edits_) {
       const std::vector<Edit> edits = of.resolve(action.at("data"));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collage-rules lsp`: a language server for both languages over standard input and output. It knows open documents only,
-// as texts; nothing is written, and nothing that is sent can end it but `exit` and the end of the input.
+// `collage-rules lsp`: a language server for both languages over standard input and output. It knows open documents
+// only, as texts; nothing is written, and nothing that is sent can end it but `exit` and the end of the input.
 //
-// Diagnostics, hover, go to definition, references, rename, completion, formatting of rule files, symbols, semantic tokens,
-// fixes of diagnostics, missing tests, and lenses that run tests. What takes longer than an answer may, the warnings of rule
-// files, is found beside and published when it is there. An `include` leads to the text of an open file before that on disk.
+// Diagnostics, hover, go to definition, references, rename, completion, formatting of rule files, symbols, semantic
+// tokens, fixes of diagnostics, missing tests, and lenses that run tests. What takes longer than an answer may, the
+// warnings of rule files, is found beside and published when it is there. An `include` leads to the text of an open
+// file before that on disk.
 #pragma once
 
 #include <chrono>

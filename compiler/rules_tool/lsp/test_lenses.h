@@ -16,8 +16,8 @@ inline constexpr const char* kRunTests = "collage.runTests";
 Json test_lenses(const Document& document);
 
 /// Runs tests of the text as it stands, with their semantics, as `collage-rules test` does. Returns
-/// `{"passed": 1, "failed": 0, "tests": [{"backend", "rule", "range", "kind", "passed", "message"}]}`; nullopt if the file
-/// has errors.
+/// `{"passed": 1, "failed": 0, "tests": [{"backend", "rule", "range", "kind", "passed", "message"}]}`; nullopt if the
+/// file has errors.
 std::optional<Json> run_tests(const Document& document, const Json& which);
 
 }  // namespace collage::rules_tool::lsp

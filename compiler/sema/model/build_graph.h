@@ -21,8 +21,8 @@ struct Model {
   ir::Placement placement;  ///< empty unless the text has partitions; verified
 };
 
-/// Searches files of constants in `model_dir`; `access` says which others may be read. Returns nullopt after one or more
-/// errors.
+/// Searches files of constants in `model_dir`; `access` says which others may be read. Returns nullopt after one or
+/// more errors.
 std::optional<Model> build_graph(const syntax::ModelAst& ast, const std::string& model_dir, support::Diagnostics& diags,
                                  const support::FileAccess& access = {}, Elements elements = Elements::Needed);
 
@@ -32,9 +32,9 @@ struct NamedType {
   ir::TensorType type;
 };
 
-/// Types of the values of a model, in the order of the text, as far as they can be inferred: what is wrong is reported as
-/// `build_graph` does, and the rest goes on. For editors, which ask at every key: large constants, and floats in files, are
-/// not made, and weights files need not exist.
+/// Types of the values of a model, in the order of the text, as far as they can be inferred: what is wrong is reported
+/// as `build_graph` does, and the rest goes on. For editors, which ask at every key: large constants, and floats in
+/// files, are not made, and weights files need not exist.
 std::vector<NamedType> infer_types(const syntax::ModelAst& ast, const std::string& model_dir,
                                    support::Diagnostics& diags, const support::FileAccess& access = {});
 

@@ -17,7 +17,8 @@ namespace collage::sema {
 
 /// Most memory for all generated constants of one model (splat, random, literals) whose elements will be needed.
 inline constexpr size_t kMaxMadeUpBytes = size_t{8} << 30;
-/// Generated constants of so many bytes are made when their elements are first asked for (runtime/core/element_source.h).
+/// Generated constants of so many bytes are made when their elements are first asked for
+/// (runtime/core/element_source.h).
 inline constexpr size_t kLateBytes = size_t{64} << 10;
 
 /// `f32[1, 3]` -> type. Returns nullopt after an error at the type.

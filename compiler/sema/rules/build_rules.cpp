@@ -150,8 +150,8 @@ bool build_clusters(const syntax::RulesAst& ast, ir::RuleSet& into, Diagnostics&
   return ok;
 }
 
-/// Checks that links lead to what is declared. One that does not is taken for a link to the host from then on, so that it
-/// is not reported again as a memory out of reach.
+/// Checks that links lead to what is declared. One that does not is taken for a link to the host from then on, so that
+/// it is not reported again as a memory out of reach.
 bool check_ends(ir::RuleSet& rules, const std::vector<std::string>& declared, Diagnostics& diags) {
   bool ok = true;
   const auto check = [&](std::vector<ir::Link>& links) {
@@ -197,7 +197,8 @@ void warn_of_single(const ir::RuleSet& rules, Diagnostics& diags) {
   }
 }
 
-/// Checks that there are several of the devices over which rules split. Those of a cluster are as many as its hosts have.
+/// Checks that there are several of the devices over which rules split. Those of a cluster are as many as its hosts
+/// have.
 bool check_split_devices(const ir::RuleSet& rules, Diagnostics& diags) {
   std::vector<support::Span> reported;  // a rule of several operators is one for each
   for (const ir::Backend& backend : rules.backends) {

@@ -15,8 +15,8 @@
 namespace collage::sema {
 
 /// Adds the backends of one file. Returns false after errors; valid parts are added nevertheless, so that references
-/// from other files resolve. `included` has the definitions of the files that it includes; `access` says which tables it
-/// may name besides those in its folder.
+/// from other files resolve. `included` has the definitions of the files that it includes; `access` says which tables
+/// it may name besides those in its folder.
 bool build_rules(const syntax::RulesAst& ast, support::SourceManager& sources, support::FileId file, ir::RuleSet& into,
                  support::Diagnostics& diags, const syntax::DefinitionsAst& included = {},
                  const support::FileAccess& access = {});
@@ -26,16 +26,17 @@ std::optional<syntax::DefinitionsAst> included_definitions(const syntax::RulesAs
                                                            support::SourceManager& sources,
                                                            support::Diagnostics& diags);
 
-/// Completes the rule set with what needs all files: where the devices of a cluster stand, and switches in place of rings,
-/// tori and trees. Checks it: links to undeclared devices, hosts and devices that the first host cannot reach, backends
-/// that conflict with themselves.
+/// Completes the rule set with what needs all files: where the devices of a cluster stand, and switches in place of
+/// rings, tori and trees. Checks it: links to undeclared devices, hosts and devices that the first host cannot reach,
+/// backends that conflict with themselves.
 bool check_rule_set(ir::RuleSet& rules, support::Diagnostics& diags);
 
 /// Returns the `*.rules` of a folder, sorted; the path itself if it is not a folder; nullopt after an error.
 std::optional<std::vector<std::string>> rule_files(const std::string& path, support::Diagnostics& diags);
 
-/// Reads files, folders (their `*.rules`, sorted by name), and the files that they include, each once. What lies outside
-/// the folders of `paths` is refused unless it is allowed: support/file_access.h. Returns nullopt after one or more errors.
+/// Reads files, folders (their `*.rules`, sorted by name), and the files that they include, each once. What lies
+/// outside the folders of `paths` is refused unless it is allowed: support/file_access.h. Returns nullopt after one or
+/// more errors.
 std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std::vector<std::string>& paths,
                                       support::Diagnostics& diags, bool allow_outside = false);
 

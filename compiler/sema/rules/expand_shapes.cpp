@@ -37,7 +37,7 @@ Link with_end(Link link, std::string to) {
   return link;
 }
 
-/// Of a member to its own switch: as wide as the network's links, and beside them nothing.
+/// The link of a member to its own switch: as wide as the network's links, without further latency or cost.
 Link port_of(const Network& network, const std::string& member) {
   Link link = with_end(network.link, member);
   link.latency = ir::Duration();
@@ -55,7 +55,7 @@ void join_torus(const Network& network, const std::vector<int>& sizes, std::vect
     for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
       const auto length = static_cast<size_t>(*size);
       const size_t at = i / stride % length;
-      // Of two there is one link, which the first has.
+      // Two members share one link, which the first has.
       if (length > 2 || at == 0) {
         const size_t next = i - at * stride + (at + 1) % length * stride;
         router.links.push_back(with_end(network.link, name(next)));

@@ -45,7 +45,7 @@ class ExprChecker {
   Checked conditional(const ExprAst& ast);
   Checked name(const ExprAst& ast);
   bool is_allowed(const ir::QuantityDef& quantity) const;
-  /// Of a memory of the device, as a number.
+  /// The size of a memory of the device, as a number.
   Expr size_of(const ir::NamedMemory& memory, const ExprAst& ast);
   bool has_scratch() const;
   void note_scratch() const;

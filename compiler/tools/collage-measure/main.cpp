@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `collage-measure`: the process in which candidates are compiled and timed. `collagec` starts it with its own rule
-// files and targets, sends candidates over a socket and reads one line for each. With `--serve` it starts such processes itself,
+// files and targets, sends candidates over a socket and reads one line for each. With `--serve` it starts these itself,
 // for compilers anywhere (serve_others.h). Exit codes: tools/command_line/program_text.h.
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -22,7 +22,7 @@ struct MeasureOptions {
   std::string cache;
   int64_t reference = 0;  ///< picoseconds
 
-  // Of a worker for others.
+  // Options of a worker for other programs.
   std::string serve;                  ///< address of a server; empty: it measures for the program that started it
   std::vector<std::string> backends;  ///< that it measures; empty: all
   std::string name;                   ///< empty: the host's

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts `collage-rules lsp` for both languages. What lenses run is a command of the server; which tests failed, and why, goes to the
-// output channel beside the server's own message.
+// Starts `collage-rules lsp` for both languages. What lenses run is a command of the server; which tests failed, and
+// why, goes to the output channel beside the server's own message.
 "use strict";
 
 const vscode = require("vscode");

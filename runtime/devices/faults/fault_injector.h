@@ -19,7 +19,7 @@
 
 namespace collage::runtime {
 
-/// Of one device, since the injector was made.
+/// Counts of one device, since the injector was made.
 struct DeviceCounts {
   size_t copies = 0, launches = 0, allocations = 0;  ///< commands that were given, failed ones included
   size_t bytes_in = 0, bytes_out = 0,
@@ -37,7 +37,7 @@ struct InjectedFault {
   std::string message;
 };
 
-/// Of one space. Functions may be called by several threads at once.
+/// The faults of one space. Functions may be called by several threads at once.
 class FaultState {
  public:
   FaultState(std::string space, const FaultSpec& spec);

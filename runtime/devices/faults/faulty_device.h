@@ -19,7 +19,7 @@ class FaultyDevice : public Device {
  public:
   FaultyDevice(std::unique_ptr<Device> inner, std::shared_ptr<FaultState> state)
       : inner_(std::move(inner)), state_(std::move(state)) {}
-  /// What is still allocated goes with the device.
+  /// Blocks that are still allocated are freed with the device.
   ~FaultyDevice() override;
 
   const std::string& space() const override { return inner_->space(); }

@@ -7,7 +7,7 @@
 // has a thread, and commands take as long as they say in wall time, too (pacer.h): the host can do other work
 // meanwhile.
 //
-// Of what a rule says the simulation does this: it computes in the `precision` that the rule or its device states, with
+// The simulation applies these parts of a rule: it computes in the `precision` that the rule or its device states, with
 // f32 operands rounded where a call has `round = "bf16"`; it decodes constants that are encoded, and writes every call
 // into its log.
 #pragma once

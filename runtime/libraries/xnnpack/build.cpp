@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From operators to calls: a bias behind a product and a clamp behind any call that can limit its results become part
+// From operators to calls: a bias after a product and a clamp after any call that can limit its results become part
 // of it, where nothing else reads what is between.
 #include <algorithm>
 #include <optional>

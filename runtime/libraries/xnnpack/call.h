@@ -39,14 +39,14 @@ struct Call {
   bool has_weights = false;  ///< `create` reads constants
 };
 
-/// An operator of the program, and what was fused with it: a bias behind MatMul, a clamp.
+/// An operator of the program, and what was fused with it: a bias after MatMul, a clamp.
 struct Source {
   const LibraryProgram& program;
   const LibraryOp& op;
   int bias = -1;    ///< a constant; -1: none
   int output = -1;  ///< of the last operator
   Limits limits{};
-  /// Of a value in memory; values that no call has written so far have none.
+  /// Layouts of values in memory; empty for values that no call has written so far.
   const std::vector<std::string>& layouts;
 
   const LibraryValue& value(int id) const { return program.values[static_cast<size_t>(id)]; }

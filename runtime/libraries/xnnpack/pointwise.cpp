@@ -11,7 +11,7 @@ namespace {
 using Create = xnn_status (*)(size_t, size_t, size_t, uint32_t, xnn_operator_t*);
 using Setup = xnn_status (*)(xnn_operator_t, size_t, const float*, float*, pthreadpool_t);
 
-/// Those without parameters.
+/// Operators without parameters.
 constexpr struct Unary {
   std::string_view op;
   Create create;

@@ -112,7 +112,7 @@ Result<Call> make_deconvolution(const Source& source) {
   if (auto problem = resolve_transposed_window({images->x[2], images->x[3]}, {w[2], w[3]}, source.op.attrs, &g))
     return Status::error(problem->message);
   if (Shape{images->y[2], images->y[3]} != g.output) return Status::error("its result has another shape");
-  int64_t more[2];  // rows and columns behind the last window
+  int64_t more[2];  // rows and columns after the last window
   for (size_t d = 0; d < 2; ++d) {
     const int64_t reach = (g.input[d] - 1) * g.strides[d] + (g.kernel[d] - 1) * g.dilations[d] + 1;
     more[d] = g.output[d] - (reach - g.pads_begin[d] - g.pads_end[d]);

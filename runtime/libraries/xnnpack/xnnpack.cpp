@@ -20,7 +20,7 @@ namespace {
 using xnnpack::Call;
 using xnnpack::Operand;
 
-/// XNNPACK reads up to XNN_EXTRA_BYTES behind an operand, and ignores them.
+/// XNNPACK reads up to XNN_EXTRA_BYTES after an operand, and ignores them.
 bool may_read_behind(const std::byte* end) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::byte* last = end + XNN_EXTRA_BYTES - 1;
@@ -234,7 +234,7 @@ class XnnpackKernel : public LibraryKernel {
   }
 
  private:
-  /// Memory for the buffer's elements and what XNNPACK reads behind them.
+  /// Memory for the buffer's elements and what XNNPACK reads after them.
   static Tensor padded_copy_of(const Buffer& buffer) {
     return {DType::U8, {static_cast<int64_t>(buffer.bytes() + XNN_EXTRA_BYTES)}};
   }
@@ -264,7 +264,7 @@ class XnnpackKernel : public LibraryKernel {
     return to_status(status, call.text);
   }
 
-  /// The buffer, or a copy of it where XNNPACK would read memory behind it that is not there.
+  /// The buffer, or a copy of it where XNNPACK would read memory after it that is not there.
   const float* readable(size_t buffer) {
     const std::byte* data = addresses_[buffer];
     const size_t bytes = steps_.buffers[buffer].bytes();

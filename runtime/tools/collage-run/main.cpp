@@ -36,7 +36,7 @@ int wrong_usage(std::string_view message) {
   return kWrongUsage;
 }
 
-/// A package, and what it is to do. Of several specialisations it loads the one that the inputs ask for.
+/// A package, and what it is to do. From several specialisations it loads the one that the inputs ask for.
 class PackageRun {
  public:
   PackageRun(std::string file, const tools::RunOptions& options, tools::Ranks& ranks, support::SourceManager& sources,
@@ -75,7 +75,7 @@ class PackageRun {
     return good;
   }
 
-  /// Of what was run.
+  /// Results of what was run.
   const nlohmann::ordered_json& json() const { return json_; }
 
  private:
@@ -165,7 +165,7 @@ class PackageRun {
     return runner::write_trace(options_.trace, **traced, diags_);
   }
 
-  /// Of files that are written after the runs.
+  /// Checks the folders of files that are written after the runs.
   bool has_folders() {
     return support::has_folder(options_.bench_json, "--bench-json", diags_) &&
            support::has_folder(options_.trace.file, "--trace", diags_);

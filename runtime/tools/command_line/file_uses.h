@@ -13,8 +13,8 @@ struct FileUse {
   std::string extension = "";  ///< of a folder only files like this are read: `.rules`; empty: all
 };
 
-/// A sentence if one of `written` is a file that is read, or written twice; else empty. Links and other spellings are seen
-/// through. A folder stands for the files in it; devices may be named as often as one likes.
+/// A sentence if one of `written` is a file that is read, or written twice; else empty. Links and other spellings are
+/// seen through. A folder stands for the files in it; devices may be named as often as one likes.
 std::string overwritten_file(const std::vector<FileUse>& read, const std::vector<FileUse>& written);
 
 }  // namespace collage::tools

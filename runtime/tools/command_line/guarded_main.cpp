@@ -26,7 +26,7 @@ void hold_standard_descriptors() {
   }
 }
 
-/// Prints without throwing: there may be nobody to tell.
+/// Prints without throwing: there may be nowhere to print to.
 void complain(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of this process, and what it says when it meets one: `error: out of memory during search: --max-memory 64MiB`, exit
-// code 1. Files that are being written have no names yet (runtime/io/file_replacement.h), so that nothing half-written stays;
-// processes that this one has started end with it.
+// Limits of this process, and what it says when it meets one: `error: out of memory during search: --max-memory 64MiB`,
+// exit code 1. Files that are being written have no names yet (runtime/io/file_replacement.h), so that nothing
+// half-written stays; processes that this one has started end with it.
 #pragma once
 
 #include <cstdint>

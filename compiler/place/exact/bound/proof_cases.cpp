@@ -13,7 +13,7 @@ namespace {
 
 /// More than a surcharge that matters, and little enough to be added up.
 constexpr __int128_t kMostSurcharge = int64_t{1} << 50;
-/// Ways to join the units of one solution that are looked at: each leads to one more per hand-over, which all are
+/// Ways to join the units of one solution that are examined: each leads to one more per hand-over, which all are
 /// joined.
 constexpr size_t kMostWaysToJoin = 2'000;
 constexpr size_t kMostJoins = 20'000'000;

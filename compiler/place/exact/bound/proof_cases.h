@@ -73,7 +73,7 @@ class ProofCases {
   Table<CandidateId, int64_t> working_;
   Table<CandidateId, SureBytes> sure_;
   Table<LimitId, Limit> limits_;
-  // Of the case that was reduced last.
+  // State of the case that was reduced last.
   Table<NodeId, CandidateId> forced_at_;
   std::vector<CandidateId> forced_;
   Table<BackendId, int64_t> partitions_;

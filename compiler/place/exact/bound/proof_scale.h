@@ -8,10 +8,10 @@ namespace collage::place {
 
 class ProofScale {
  public:
-  /// `cost`: of the plan. The larger it is, the fewer parts.
+  /// `cost`: of the placement. The larger it is, the fewer parts.
   explicit ProofScale(Cost cost);
 
-  /// Candidates that cost as much as the plan alone have no cost; conversions cost no more than it: what they cost
+  /// Candidates that cost as much as the placement alone have no cost; conversions cost no more than it: what they cost
   /// beyond makes no difference.
   Problem scaled(const Problem& problem, Cost plan) const;
   /// Cut off where sums could overflow.

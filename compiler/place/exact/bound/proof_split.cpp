@@ -49,7 +49,7 @@ class SplitChooser {
                        [&](NodeId node) { return covering_[node].size() > 1; });
   }
 
-  /// Those that cover the node and are like `c`, if others cover it, too.
+  /// Splits on the candidates that cover the node and satisfy `is_like`, if others cover it, too.
   Split cover(NodeId node, const std::function<bool(CandidateId)>& is_like) const {
     Split split;
     for (CandidateId c : covering_[node]) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a case of a proof is split: at what keeps its cheapest chain from being a solution.
 //
-//   - The chain has some runs of a candidate, and others not: its node is covered by candidates of the same nodes, or not.
+//   - The chain has some runs of a candidate, and others not: its node is covered by candidates of the same nodes, or
+//     not.
 //   - Two owners conflict; there are too many partitions on a backend, or too many bytes.
 //   - Its candidates form a cycle, or a value is read in other formats than the bound has it in.
 #pragma once

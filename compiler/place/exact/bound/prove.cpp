@@ -28,7 +28,7 @@ constexpr int kMostChunksOfCase = 4;
 constexpr int kStepsAtAPrice = 25;
 constexpr int kPricesOfRoot = 14;
 constexpr int kPricesOfCase = 2;
-/// Of the cost of the plan, for all units of a limit: the first price.
+/// The first price of a limit: this part of the placement's cost, for all its units.
 constexpr double kFirstLimitPrice = 0.02;
 /// Where a limit is exceeded, or has room left, its price changes by this factor at first.
 constexpr double kPriceFactor = 4;
@@ -64,7 +64,7 @@ class BoundProver {
     const IndexedProblem whole(problem_);
     if (!whole.complete) return {};
     order_ = whole.order;
-    // Of candidates that differ in cost and rule only one: no two of them are named in the proof.
+    // Keeps one of the candidates that differ in cost and rule only: no two of them are named in the proof.
     for (const IndexedCandidate& move : whole.moves) root.state.left.push_back(move.source);
     std::sort(root.state.left.begin(), root.state.left.end());
     root.state.demanded_work.resize(cases_.memory().instances().size());
@@ -79,7 +79,7 @@ class BoundProver {
     for (; !waiting_.empty(); waiting_.pop()) least_ = std::min(least_, waiting_.top().bound);
     proof_.order = order_.items();
     proof_.bound = least_;
-    // It has shown that, but as an answer to a higher claim.
+    // A sweep may have shown the bound already, as an answer to a higher claim.
     if (swept_.exists() && swept_.bound > least_ && judge_(swept_) >= swept_.bound) return std::move(swept_);
     return std::move(proof_);
   }
@@ -98,7 +98,7 @@ class BoundProver {
     }
   };
 
-  /// What is known of a case while it is looked at.
+  /// What is known of a case while it is examined.
   struct View {
     Waiting now;
     Prices prices;
@@ -226,7 +226,7 @@ class BoundProver {
     set_round(round_of(before->search, before->chain), view.stage->search, view.stage->chain);
   }
 
-  /// Takes away candidates through which every chain costs as much as the plan. False: there are none.
+  /// Takes away candidates through which every chain costs as much as the placement. False: there are none.
   bool exclude(View& view) {
     const Table<MoveId, Cost> lower = view.stage->chain.lower_with_moves();
     std::vector<CandidateId> left;
@@ -351,7 +351,7 @@ class BoundProver {
       least_ = std::min(least_, view.stage->lower());
       return;
     }
-    // One that is not looked at any more shows what this case does.
+    // One that is not examined any more shows what this case does.
     Proof::Case repeated;
     repeated.rounds.emplace_back().is_repeated = true;
     by.first = proof_.cases.add(repeated);

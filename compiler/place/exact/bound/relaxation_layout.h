@@ -17,11 +17,11 @@ using support::Groups;
 
 using RunId = Id<struct Run>;
 using PricedReadId = Id<struct PricedRead>;
-/// Of Multipliers::prices.
+/// An index into Multipliers::prices.
 using PriceId = Id<struct PriceTag>;
-/// Of the numbers that a pass adds up.
+/// One of the numbers that a pass adds up.
 using CellId = Id<struct CellTag>;
-/// Of the gains of readers, by subset of formats each.
+/// A gain of readers, for one subset of formats.
 using GainId = Id<struct GainTag>;
 using WritingId = Id<struct WritingTag>;
 /// How the values that cross there are read at a position, and how they were written.

@@ -40,7 +40,7 @@ class SmoothChain {
   Table<StartId, double> start_;  ///< soft cost from a start on
   Table<EndId, double> end_;      ///< and from an end on
   Table<PassId, double> weight_;  ///< of its start, how likely the run is
-  /// Of an end and a start at its position.
+  /// A pair of an end and a start at its position.
   using LinkWeightId = Id<struct LinkWeightTag>;
   Groups<EndId, LinkWeightId> link_weights_of_;
   Table<LinkWeightId, double> link_weight_;  ///< of the end, how likely the start is

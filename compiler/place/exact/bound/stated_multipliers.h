@@ -31,8 +31,8 @@ void for_each_price(const IndexedProblem& search, const ChainLayout& layout, con
   }
 }
 
-/// Which run and which price of one search is which of another that has some of its candidates: by run and by price of
-/// the latter, the former's, or none.
+/// Maps runs and prices of a search to those of another search whose problem has more candidates; none where the other
+/// search has no equivalent.
 struct Correspondence {
   Table<RunId, RunId> run;
   Table<PriceId, PriceId> price;

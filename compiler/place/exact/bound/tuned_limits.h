@@ -21,7 +21,7 @@ struct RunUse {
   LimitId limit;
   double amount = 0;
 };
-/// Of all runs, in their order.
+/// Uses of all runs, in their order.
 using RunUses = std::vector<RunUse>;
 
 struct TunedLimits {

@@ -23,7 +23,7 @@ def function(name, inputs, outputs, nodes):
 
 
 TWICE = function("twice", ["x"], ["y"], [node("Add", ["x", "x"], ["y"])])
-# Of the name of one of the standard's operators of sequences.
+# Has the name of one of the standard's operators of sequences.
 COORDINATES = function("SequenceLength", ["x"], ["y"], [node("NonZero", ["x"], ["y"])])
 FOUR_TIMES = function("four_times", ["x"], ["y"], [node("twice", ["x"], ["t"], domain="local"),
                                                    node("twice", ["t"], ["y"], domain="local")])

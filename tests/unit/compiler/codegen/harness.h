@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a graph twice: on the reference kernels, and compiled. Compiled kernels get poisoned results, guard zones behind
+// Runs a graph twice: on the reference kernels, and compiled. Compiled kernels get poisoned results, guard zones after
 // every buffer, and their parallel range in random pieces. Values may lie in any layout.
 #pragma once
 
@@ -41,7 +41,7 @@ class Model {
 
   ir::Graph graph;
 
-  /// Of inputs, constants and scalars that do not name another one.
+  /// The type of inputs, constants and scalars that do not name another one.
   ir::DType dtype = ir::DType::F32;
 
   ValueId input(const Shape& shape) { return graph.add_input(graph.unique_name("in"), {dtype, shape}); }
@@ -138,7 +138,7 @@ class Model {
 inline constexpr size_t kGuard = 64;
 inline constexpr uint32_t kPoison = 0x7fc0dead;
 
-/// A buffer with poison in and behind it.
+/// A buffer with poison in and after it.
 class Memory {
  public:
   explicit Memory(size_t floats) : size_(floats), data_(floats + kGuard + 16) {
@@ -385,7 +385,8 @@ inline RunStats check(Model& model, codegen::Jit& jit, double tolerance = 2e-6, 
   return stats;
 }
 
-/// A JIT; `make` replaces it by one for another number of threads, one that keeps its text, or one for another processor.
+/// A JIT; `make` replaces it by one for another number of threads, one that keeps its text, or one for another
+/// processor.
 class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override { make(1); }

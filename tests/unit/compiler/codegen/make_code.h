@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes code for processors, whether this machine can run it or not: what a generator accepts, LLVM must make code of that
-// needs nothing from outside.
+// Makes code for processors, whether this machine can run it or not: what a generator accepts, LLVM must make code of
+// that needs nothing from outside.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@
 
 namespace collage::codegen_test {
 
-/// Those that COLLAGE_PROCESSORS names, separated by commas; `all`: every instruction set that changes what is generated,
-/// and processors of the last fifteen years. Without the variable, one for each width of vectors.
+/// Those that COLLAGE_PROCESSORS names, separated by commas; `all`: every instruction set that changes what is
+/// generated, and processors of the last fifteen years. Without the variable, one for each width of vectors.
 std::vector<std::string> processors_to_try();
 
 class CodeMaker {

@@ -13,7 +13,7 @@ class StageImportTest : public ImportTest {
   }
 };
 
-// The If may take its other branch, so the operator there is no error; behind the If it is.
+// The If may take its other branch, so the operator there is no error; after the If it is.
 TEST_F(StageImportTest, AnOperatorThatABranchNamedBeforeIsReported) {
   input("x", {2});
   input("c", {}, TensorProto::BOOL);

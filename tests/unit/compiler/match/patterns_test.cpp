@@ -42,7 +42,7 @@ TEST(MatchPatterns, BuiltInClassesAreTheFusionKinds) {
   EXPECT_EQ(matched(head, body, "match opaque(..)"), (Sets{"d"}));
   EXPECT_EQ(matched(head, body, "match injective(..)"), (Sets{"y"}));
   EXPECT_EQ(matched(head, body, "match any_op(..)"), (Sets{"a", "b", "c", "d", "y"}));
-  // Of a built-in class only those that can have the operands.
+  // In a built-in class only those match that can have the operands.
   EXPECT_EQ(matched(head, body, "match any_op(v)"), (Sets{"a", "d"}));
 }
 
@@ -182,7 +182,7 @@ TEST(MatchPatterns, SeveralPatternsHaveSeveralResults) {
   const char* body = "%s = Sigmoid(%x)\n%y = Mul(%x, %s)";
   EXPECT_EQ(matched(head, body, "match s = Sigmoid(x), y = Mul(x, s)", kTaps), (Sets{"s y"}));
   EXPECT_EQ(matched(head, body, "match y = Mul(x, s), s = Sigmoid(x)", kTaps), (Sets{"s y"}));
-  // Without taps, too: both are results, and limits are told of candidates.
+  // Without taps, too: both are results, and limits are reported for candidates.
   EXPECT_EQ(matched(head, body, "match s = Sigmoid(x), y = Mul(x, s)"), (Sets{"s y"}));
 }
 

@@ -352,8 +352,8 @@ TEST_P(Database, ManyRowsAreWrittenAtOnce) {
   EXPECT_EQ(written->known, rows.size());
 }
 
-/// Threads with connections of their own write the same keys in different orders while one removes: each key is added once for each
-/// time that it was absent, and what is known is the same for all of them.
+/// Threads with connections of their own write the same keys in different orders while one removes: each key is added
+/// once for each time that it was absent, and what is known is the same for all of them.
 TEST_P(Database, WritersAtOnceAgree) {
   ASSERT_TRUE(CostDatabase::open(path_));
   constexpr int kThreads = 6, kKeys = 40;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The database of measured costs on a server, which others use as well and which may be cut off, restart, hang or go away.
+// The database of measured costs on a server, which others use as well and which may be cut off, restart, hang or go
+// away.
 #include <gtest/gtest.h>
 
 #include <chrono>

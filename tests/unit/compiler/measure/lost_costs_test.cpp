@@ -95,7 +95,7 @@ TEST(LostCosts, AreEstimatedIfSoWished) {
   MeasuredCostsOptions options = measuring(&database);
   options.estimates_when_lost = true;
   MeasuredCosts costs(options, {});
-  // Three questions whether they are known; the first cost is stored and looked at, which loses the server.
+  // Three questions whether they are known; the first cost is stored and examined, which loses the server.
   const std::vector<place::MeasuredCost> found = costs.measure(model.graph, model.candidates);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_TRUE(found[0].cost) << found[0].failure;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PostgreSQL server for the tests of this program: made in a temporary folder by the first test that asks, reached by a Unix
-// socket alone, gone with the program, however that ends.
+// A PostgreSQL server for the tests of this program: made in a temporary folder by the first test that asks, reached by
+// a Unix socket alone, gone with the program, however that ends.
 #pragma once
 
 #include <signal.h>

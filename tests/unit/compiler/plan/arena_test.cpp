@@ -52,7 +52,7 @@ TEST(Arena, AChainNeedsTwoBuffers) {
 }
 
 TEST(Arena, TheSmallestGapThatFitsIsTaken) {
-  // Two gaps open at tick 1: 128 bytes at 0 and 64 bytes behind the second item.
+  // Two gaps open at tick 1: 128 bytes at 0 and 64 bytes after the second item.
   std::vector<ArenaItem> items{{512, {true, 0, 2}}, {256, {true, 0, 0}}, {192, {true, 0, 2}}, {64, {true, 1, 1}}};
   ArenaLayout layout = place_in_arena(items);
   EXPECT_EQ(layout.bytes, least_arena_bytes(items));

@@ -327,7 +327,7 @@ TEST(BuildPlan, PlacementsThatCannotRunAreErrors) {
   };
   expect(Code::WrongFormat, [](Model& m) { m.placement.conversions.clear(); });
   expect(Code::WrongFormat, [](Model& m) { m.placement.conversions.pop_back(); });
-  expect(Code::WrongFormat, [](Model& m) { m.placement.conversions[0].from = {"npu[0]", "plain"}; });  // a circle
+  expect(Code::WrongFormat, [](Model& m) { m.placement.conversions[0].from = {"npu[0]", "plain"}; });  // a cycle
   expect(Code::WrongFormat, [](Model& m) { m.placement.conversions[0].to.layout = "NCW"; });
   expect(Code::WrongFormat, [](Model& m) { m.placement.partitions[0].inputs[0].format.space = "npu[1]"; });
   expect(Code::NoRoute, [](Model& m) { m.convert("x", {"npu[0]", "plain"}, {"npu[1]", "NHWC"}); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small graphs, placements put together by hand, and a JIT that does as it is told, for tests of compiler/plan.
+// Small graphs, placements put together by hand, and a JIT that the test controls, for tests of compiler/plan.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ inline Tensor counting(Shape shape, float from, float step) {
   return tensor;
 }
 
-/// Lowers every node to a reference call unless told otherwise.
+/// Lowers every node to a reference call unless the test says otherwise.
 class FakeJit : public codegen::Jit {
  public:
   using Lower =

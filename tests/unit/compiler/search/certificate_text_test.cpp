@@ -6,7 +6,7 @@
 namespace collage::driver {
 namespace {
 
-/// Of a plan that costs 3 ns, with an owner in this memory.
+/// A certificate of a placement that costs 3 ns, with an owner in this memory.
 std::string proven(int64_t nanoseconds, const std::string& instance, std::optional<int64_t> memory) {
   const auto ns = [](int64_t count) { return place::Cost::of(1000 * count, place::Cost::Unit::Seconds); };
   certificate::CertificateFile file;

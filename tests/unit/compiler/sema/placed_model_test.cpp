@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placed models: what the text says is what the Placement holds, it prints as itself, and broken ones are told where.
+// Placed models: what the text says is what the Placement holds, it prints as itself, and broken ones get a diagnostic
+// at the right place.
 #include <gtest/gtest.h>
 
 #include "compiler/ir/placement/verify.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model that a test builds for two sizes of a dimension: what is proved of it holds on random inputs, by the reference
-// kernels.
+// A model that a test builds for two sizes of a dimension: what is proved of it holds on random inputs, by the
+// reference kernels.
 #pragma once
 
 #include <gtest/gtest.h>

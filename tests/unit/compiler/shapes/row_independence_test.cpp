@@ -42,7 +42,7 @@ TEST(RowIndependence, PointwiseThatMixesDimensions) {
         m.output(m.node("Add", {x, y}));
       },
       "node `v1` (Add) mixes it with another dimension");
-  // Of size 1 the dimension is broadcast to three weights; of size 3 it is added to them.
+  // A dimension of size 1 is broadcast to three weights; one of size 3 is added to them.
   expect_obstacle(
       [](SizedModel& m) {
         const auto x = m.input({m.n});
@@ -257,7 +257,7 @@ TEST(RowIndependence, Reshape) {
     const auto x = m.input({1, m.n, 4}, 1);
     m.output(m.node("Reshape", {x, m.ints({-1, 4})}));
   });
-  // Into features, or behind another dimension.
+  // Into features, or after another dimension.
   expect_obstacle(
       [](SizedModel& m) {
         m.output(m.node("Reshape", {m.input({3, m.n}, 1), m.ints({-1})}));

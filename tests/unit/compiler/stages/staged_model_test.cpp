@@ -140,7 +140,7 @@ TEST_F(Staged, ValuesDecideHowManyCoordinatesThereAre) {
   outputs = run(*model, {floats({2, 3}, {0, 0, 0, 0, 0, 4})});
   ASSERT_EQ(outputs.size(), 1U);
   EXPECT_EQ(elements<int64_t>(outputs[0]), (std::vector<int64_t>{-1, -2}));
-  // The first stage serves both, the one behind NonZero is made for each shape.
+  // The first stage serves both, the one after NonZero is made for each shape.
   EXPECT_EQ(model->reports().size(), 3U);
   EXPECT_EQ(model->reports()[0].runs, 2U);
 }
@@ -220,7 +220,7 @@ TEST_F(Staged, TheBodyOfALoopIsMadeOnceForOneShape) {
   EXPECT_EQ(model->reports()[1].runs, 10U);
 }
 
-/// Of more turns than become nodes.
+/// A scan with more turns than become nodes.
 TEST_F(Staged, AScanRunsOverSlices) {
   const std::string turn = input("s", kFloat, {"2"}) + input("row", kFloat, {"2"}) +
                            node("Add", {"s", "row"}, {"s_out"}) + node("Identity", {"s_out"}, {"sum"}) +

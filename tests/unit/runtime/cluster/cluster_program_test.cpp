@@ -146,8 +146,8 @@ TEST(ClusterProgram, SeveralRequestsInFlightAreEachTheirOwn) {
   }
 }
 
-/// y = -2 x + 1: a device of host 1 negates, one of host 0 doubles before. Their memories hold so many arenas, that of host 1
-/// so many, too; 0: any number.
+/// y = -2 x + 1: a device of host 1 negates, one of host 0 doubles before. Their memories hold so many arenas, that of
+/// host 1 so many, too; 0: any number.
 std::vector<PartPlan> devices_elsewhere(size_t on_first, size_t on_second, size_t on_host) {
   std::vector<PartPlan> parts{{0, 2}, {1, 2}};
   PartPlan &a = parts[0], &b = parts[1];

@@ -41,7 +41,7 @@ class LocalCluster {
   LocalCluster& operator=(const LocalCluster&) = delete;
 
   const Status& status() const { return status_; }
-  /// Of opening, by rank.
+  /// What opening returned, by rank.
   const std::vector<Status>& statuses() const { return statuses_; }
   ClusterProgram& operator[](size_t rank) { return *programs_[rank]; }
   Transport& transport(size_t rank) { return *transports_[rank]; }

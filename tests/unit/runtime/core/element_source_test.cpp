@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors whose elements are made when they are needed: the same bits as those made at once, made once, and not at all by
-// who only compares or reads parts.
+// Tensors whose elements are made when they are needed: the same bits as those made at once, made once, and not at all
+// by who only compares or reads parts.
 #include "runtime/core/element_source.h"
 
 #include <gtest/gtest.h>

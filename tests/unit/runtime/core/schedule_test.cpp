@@ -38,7 +38,7 @@ TEST(Schedule, OverlapsCopiesWithCompute) {
 }
 
 TEST(Schedule, AQueueKeepsTheOrderOfItsCommands) {
-  // The second command could start at once, but stands behind one that waits.
+  // The second command could start at once, but stands after one that waits.
   EXPECT_EQ(makespan({task(5, {0}), task(1, {1}, {0}), task(3, {1})}), ps(9));
 }
 

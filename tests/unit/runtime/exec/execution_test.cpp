@@ -358,8 +358,8 @@ TableCode sleeping_code() {
   return code;
 }
 
-/// The least time of a few calls, in pieces of work; less than their number where some of them ran at once. Other work on
-/// the machine may delay any of them.
+/// The least time of a few calls, in pieces of work; less than their number where some of them ran at once. Other work
+/// on the machine may delay any of them.
 template <typename Call>
 double least_pieces(const Call& call) {
   double least = std::numeric_limits<double>::infinity();

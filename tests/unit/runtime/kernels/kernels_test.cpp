@@ -155,7 +155,7 @@ TEST(Kernels, AveragePoolCounts) {
   expect_equal(run("AveragePool", {x}, attrs)[0], f32({1, 1, 2}, {1.5f, 3}));
   attrs.emplace_back("count_include_pad", int64_t{1});
   expect_equal(run("AveragePool", {x}, attrs)[0], f32({1, 1, 2}, {1, 3}));
-  // ceil_mode adds a window over elements 3 and, behind the input, 4: that one is no padding and never counts.
+  // ceil_mode adds a window over elements 3 and, after the input, 4: that one is no padding and never counts.
   Attrs ceil = {
       {"kernel_shape", Ints{2}}, {"strides", Ints{3}}, {"ceil_mode", int64_t{1}}, {"count_include_pad", int64_t{1}}};
   expect_equal(run("AveragePool", {x}, ceil)[0], f32({1, 1, 2}, {1.5f, 4}));

@@ -12,7 +12,8 @@ AttrValue text(const char* value) {
 
 TEST(PictureKernels, AntialiasedResizeAveragesWhatItSkips) {
   Tensor x = f32({1, 8}, {0, 1, 2, 3, 4, 5, 6, 7});
-  // Triangles of radius 2 at 0.5, 2.5, …: weights 1/8 3/8 3/8 1/8, the edges repeated; the first is (1 3 3 1) of 0 0 1 2.
+  // Triangles of radius 2 at 0.5, 2.5, …: weights 1/8 3/8 3/8 1/8, the edges repeated; the first is (1 3 3 1) of 0 0 1
+  // 2.
   expect_equal(
       run("Resize", {x, absent(), f32({2}, {1, 0.5F})}, {{"mode", text("linear")}, {"antialias", int64_t{1}}})[0],
       f32({1, 4}, {0.625F, 2.5F, 4.5F, 6.375F}), 1e-6);

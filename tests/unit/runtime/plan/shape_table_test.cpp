@@ -91,7 +91,7 @@ TEST(ShapeTable, AnyShapeTakesTheFirst) {
   EXPECT_EQ(choice->variant, 0u);
 }
 
-/// Of two dimensions one is padded: of both together nothing was proved.
+/// One of two dimensions is padded: nothing was proved for both together.
 TEST(ShapeTable, PadsOneDimensionOfARun) {
   ShapeTable table;
   table.inputs = {"x"};

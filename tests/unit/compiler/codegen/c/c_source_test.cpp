@@ -179,8 +179,8 @@ TEST(CSource, Movement) {
   expect_same(model);
 }
 
-// Elements of one and two bytes are words in vectors, where they do not make up words: in rows, by a table of offsets, by
-// strides, and one alone.
+// Elements of one and two bytes are words in vectors, where they do not make up words: in rows, by a table of offsets,
+// by strides, and one alone.
 TEST(CSource, MovedSmallElements) {
   for (ir::DType dtype : {ir::DType::Bool, ir::DType::U8, ir::DType::I8, ir::DType::F16, ir::DType::BF16}) {
     SCOPED_TRACE(runtime::name_of(dtype));

@@ -133,7 +133,7 @@ TEST_F(AmxProducts, SpecialValuesAreThoseOfTheSum) {
       for (size_t i = 0; i < values.size(); ++i) {
         x.as<float>()[static_cast<size_t>(37 * depth) + 5 + i * static_cast<size_t>(depth - 7)] = values[i];
       }
-      // Of the last block, in the padding of the depth's last step.
+      // The last element of the last block, in the padding of the depth's last step.
       x.as<float>()[static_cast<size_t>(100 * depth) - 1] = values[0];
       const ValueId y = model.op("MatMul", {model.input(x), model.constant({depth, 70}, 0.5F, 1)});
       model.graph.mark_output(y);

@@ -134,7 +134,7 @@ TEST_F(SeparableKernels, KeepWhatOthersReadOfAnActivation) {
   EXPECT_NE(lowered.message().find("generator `separable` does not take"), std::string::npos) << lowered.message();
 }
 
-// %t is read in front of the first convolution, between the two, and behind the second: it has a kernel of its own.
+// %t is read in front of the first convolution, between the two, and after the second: it has a kernel of its own.
 TEST_F(SeparableKernels, ReadWhatIsAlsoReadBehindThem) {
   Model model(1);
   ir::AttrMap attrs;

@@ -79,7 +79,7 @@ TEST_P(ByPlace, TrianglesFuse) {
   expect_compiled(masked, 2);
 }
 
-// Not behind a product, whose lanes may lie apart; along rows, also of attention. Masks stay apart.
+// Not after a product, whose lanes may lie apart; along rows, also of attention. Masks stay apart.
 TEST_P(ByPlace, TrianglesAlongRows) {
   Model rows(3);
   const ValueId product = rows.op("MatMul", {rows.input({18, 20}), rows.constant({20, 40})});

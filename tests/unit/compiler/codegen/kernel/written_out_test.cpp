@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What old processors have no instructions for, and is written out: f16 without F16C, whole numbers without SSE 4.1. Every
-// f16, what lies between two of them, and numbers of every size, bit for bit.
+// What old processors have no instructions for, and is written out: f16 without F16C, whole numbers without SSE 4.1.
+// Every f16, what lies between two of them, and numbers of every size, bit for bit.
 #include <cmath>
 
 #include "tests/unit/compiler/codegen/harness.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large partitions: what is looked at for one node does not grow with the partition. Where it does, these tests take minutes.
+// Large partitions: what is examined for one node does not grow with the partition. Where it does, these tests take
+// minutes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are cut, computed with and joined, above all by rotary positions, in the forms that exporters write: one kernel,
-// with the bits of the operators one by one.
+// Rows that are cut, computed with and joined, above all by rotary positions, in the forms that exporters write: one
+// kernel, with the bits of the operators one by one.
 #include <fmt/format.h>
 
 #include "compiler/codegen/kernel/row_moves.h"
@@ -45,8 +45,8 @@ class MovedRows : public KernelTest {
     return shape;
   }
 
-  /// Of each pair, the second number with its sign changed, then the first. `form`: 0 halves by Slice, 1 halves by Split,
-  /// 2 neighbours by Slices with steps, 3 neighbours by Reshape and Gather.
+  /// For each pair, the second number with its sign changed, then the first. `form`: 0 halves by Slice, 1 halves by
+  /// Split, 2 neighbours by Slices with steps, 3 neighbours by Reshape and Gather.
   static ValueId swapped(Model& model, ValueId x, int form) {
     const Shape shape = shape_of(model, x);
     const int64_t n = shape.back(), half = n / 2;
@@ -99,7 +99,8 @@ class MovedRows : public KernelTest {
   }
 };
 
-// What makes the row is a kernel of its own, however long it is: read in halves, its nodes alone are more than one kernel takes.
+// What makes the row is a kernel of its own, however long it is: read in halves, its nodes alone are more than one
+// kernel takes.
 TEST_F(MovedRows, BehindALongChain) {
   for (int length : {1, 14, 16, 40}) {
     SCOPED_TRACE(length);
@@ -246,7 +247,7 @@ TEST_F(MovedRows, HalvesAreVectors) {
   EXPECT_EQ(jit_->nest_text().find("permute"), std::string::npos) << jit_->nest_text();
 }
 
-// A reshape to [batch, position, heads * size] behind it shares the memory.
+// A reshape to [batch, position, heads * size] after it shares the memory.
 TEST_F(MovedRows, ReshapesAroundAreFree) {
   Model model(12);
   const ValueId flat = model.input({2, 5, 6 * 16});
@@ -326,7 +327,7 @@ TEST(RowMoves, PiecesOfARow) {
   EXPECT_EQ(codegen::advance_of(first, moves->pieces[0]), 1);
 }
 
-// Without a cut, without arithmetic, along a dimension with others behind it in long rows: nothing to gain.
+// Without a cut, without arithmetic, along a dimension with others after it in long rows: nothing to gain.
 TEST(RowMoves, RefusesOthers) {
   const auto is_taken = [](const Model& model, ValueId join) {
     const std::vector<ir::NodeId> all = model.graph.node_ids();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes as their operators define them: kinds of defaults, what a node is seen to have, and that the kernels compute
-// with the same defaults.
+// Attributes as their operators define them: kinds of defaults, what a node is seen to have, and that the kernels
+// compute with the same defaults.
 #include "compiler/ir/ops/attributes.h"
 
 #include <gtest/gtest.h>

@@ -226,7 +226,7 @@ TEST(Ops, Pools) {
   EXPECT_EQ(n.infer("MaxPool", {n.input({1, 1, 4})},
                     {{"kernel_shape", ints({1})}, {"strides", ints({3})}, {"ceil_mode", integer(1)}}),
             "f32[1, 1, 2]");
-  // The window at 4 would start behind an input of 4 elements, so it is dropped: 2 of ceil((4 - 1) / 2) + 1 = 3 windows
+  // The window at 4 would start after an input of 4 elements, so it is dropped: 2 of ceil((4 - 1) / 2) + 1 = 3 windows
   // remain.
   EXPECT_EQ(n.infer("AveragePool", {n.input({1, 1, 4})},
                     {{"kernel_shape", ints({1})}, {"strides", ints({2})}, {"ceil_mode", integer(1)}}),

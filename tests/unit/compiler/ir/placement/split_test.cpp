@@ -118,7 +118,7 @@ class Model {
   std::string why;
 
  private:
-  /// Of what the whole graph computes, the result that is number `r` of the parts.
+  /// Result `r` of the parts, as the whole graph computes it.
   const Tensor& expected(const ir::SplitNodes& split, size_t r, const std::vector<Tensor>& whole) const {
     const ValueId value = split.parts[0].results[r].first;
     const auto index = std::find(graph.outputs().begin(), graph.outputs().end(), value) - graph.outputs().begin();
@@ -441,7 +441,8 @@ TEST(SplitNodes, PastKeysAndNormalisedQueriesAreCutWithTheHeads) {
 /// Queries, keys and values of one projection, and how they are taken from it.
 enum class Fused { Split, SplitOfSizes, Ranges, Fives, SplitFives, Slices };
 
-/// [batch, length, (heads + 2 * kv_heads) * size] becomes attention over flat heads. Returns the node of the first product.
+/// [batch, length, (heads + 2 * kv_heads) * size] becomes attention over flat heads. Returns the node of the first
+/// product.
 NodeId fused_attention(Model& m, const Attention& a, Fused how) {
   const int64_t wide = a.heads() * a.size, few = a.kv_heads * a.size, length = a.queries, c = 7;
   ValueId h = m.add("MatMul", {m.input("x", {a.batch, length, c}), m.constant("w", {c, wide + 2 * few})}, "h");
@@ -607,7 +608,7 @@ TEST(SplitNodes, GathersAlongIndicesAndOtherDimensions) {
   ASSERT_EQ(split.parts.size(), 2u);
   EXPECT_EQ(reads_of(m, split.parts[1]), (std::map<std::string, ir::Slice>{{"i", {0, 2, 4}}, {"x", {}}}));
 
-  // The heads of the product lie behind the indices.
+  // The heads of the product lie after the indices.
   Model later(2);
   const ValueId s = later.add("MatMul", {later.input("q", {2, 4, 3, 2}), later.input("k", {2, 4, 2, 5})}, "s");
   later.graph.mark_output(later.add("Gather", {s, later.list("one", {1, 0, 1})}, "y", {{"axis", int64_t{0}}}));

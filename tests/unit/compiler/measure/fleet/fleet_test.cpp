@@ -247,7 +247,8 @@ TEST_F(FleetOfWorkers, AServerThatCrashesLosesNothing) {
   EXPECT_EQ(count("SELECT count(DISTINCT (environment, candidate_digest)) FROM collage.measured_by"), kCandidates);
 }
 
-/// It hangs before the first question, or in the middle of those of the queue: the database is asked first, or the fleet.
+/// It hangs before the first question, or in the middle of those of the queue: the database is asked first, or the
+/// fleet.
 TEST_F(FleetOfWorkers, AServerThatHangsIsWaitedForOnce) {
   PostgresCluster& cluster = PostgresCluster::instance();
   address_ += "&connect_timeout=1&tcp_user_timeout=5000";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker on a machine where another program measures: it does not count as one that can, and it survives what happens to the
-// database.
+// A worker on a machine where another program measures: it does not count as one that can, and it survives what happens
+// to the database.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -265,7 +265,7 @@ TEST(BuildProblem, ACastBeforeTheCopyHalvesIt) {
   // Cast on the host: 1 us + (4000 + 2000) B / 10 GB/s; copy: 1 us + 2000 B / 1 GB/s. The other way round: 5 us for the
   // copy of 4000 B alone.
   EXPECT_EQ(cheapest(built->problem, 0, "host", {"npu[0] f16"}), Duration::picoseconds(4'600'000));
-  // Both there: 5 us for the copy of all bytes, and a cast behind it, 1 us + (4000 + 2000) B / 20 GB/s.
+  // Both there: 5 us for the copy of all bytes, and a cast after it, 1 us + (4000 + 2000) B / 20 GB/s.
   EXPECT_EQ(cheapest(built->problem, 0, "host", {"npu[0] f16", "npu[0]"}), Duration::picoseconds(6'300'000));
   // Nothing writes %x as f16, so nothing widens what a conversion rounded; %y is written so, and comes home.
   EXPECT_EQ(cheapest(built->problem, 0, "npu[0] f16", {"npu[0]"}), Duration::max());

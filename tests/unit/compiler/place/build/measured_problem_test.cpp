@@ -107,7 +107,7 @@ TEST(LazyMeasuring, LeavesOutWhatTheBestPlanNeedsNot) {
   Case setup;
   setup.model(kThousand, kReluTanh).add_rules(kMeasured);
   place::LazyMeasuring lazy = lazily();
-  // With 8 bytes a second floors are far above what is measured, and have to be mended.
+  // With 8 bytes a second floors are far above what is measured, and have to be corrected.
   for (double rate : {1e18, 8.0}) {
     FakeCosts source;
     lazy.machine = {rate, rate};

@@ -110,7 +110,7 @@ TEST(Grow, EqualNodesKeepTheCheapestComposition) {
   }
 }
 
-/// Of rules that name different generators for the same nodes, a measurement finds the fastest: each is a candidate.
+/// Where rules name different generators for the same nodes, a measurement finds the fastest: each is a candidate.
 TEST(Grow, GeneratorsAreApartWhereCostsAreMeasured) {
   const auto rules_of = [](const std::string& cost) {
     Case setup;

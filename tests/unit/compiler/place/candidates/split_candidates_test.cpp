@@ -79,8 +79,8 @@ TEST(SplitCandidates, EachOfSeveralResultsIsJoined) {
                    .add_rules(small("q = Neg(x), y = Relu(q)"))
                    .problem();
   ASSERT_TRUE(built);
-  // 64 B are cut out twice, 1 us + 12.8 ns each. 64 B there, 2 us, 64 B back twice; 128 B are joined twice, in one step of
-  // 1 us + 51.2 ns.
+  // 64 B are cut out twice, 1 us + 12.8 ns each. 64 B there, 2 us, 64 B back twice; 128 B are joined twice, in one step
+  // of 1 us + 51.2 ns.
   EXPECT_EQ(splits(setup, *built), (Sets{"npu npu[0]+npu[1] {q, y} 8.2688us rules r reads %x: host writes %q: host, "
                                          "%y: host split %y along channels"}));
 }
@@ -91,8 +91,8 @@ TEST(SplitCandidates, SeveralRangesAreCutOutOneByOne) {
                    .add_rules(small("(q, k) = Split(x), y = Mul(q, k)"))
                    .problem();
   ASSERT_TRUE(built);
-  // Two ranges of 32 B are cut out and joined, twice: 1 us + 25.6 ns each. 64 B there, 2 us, 32 B back; 64 B are joined in
-  // 1 us + 12.8 ns.
+  // Two ranges of 32 B are cut out and joined, twice: 1 us + 25.6 ns each. 64 B there, 2 us, 32 B back; 64 B are joined
+  // in 1 us + 12.8 ns.
   EXPECT_EQ(splits(setup, *built),
             (Sets{"npu npu[0]+npu[1] {q, y} 7.16us rules r reads %x: host writes %y: host split %y along channels"}));
 }
@@ -131,8 +131,8 @@ TEST(SplitCandidates, CopiesToHostsFollowEachOther) {
   Case setup;
   auto built = setup.model(kHead, kConv).add_rules(hosts(4)).problem();
   ASSERT_TRUE(built);
-  // Neighbours that begin with the first host. Of four parts three are elsewhere: three times 384 B there and 192 B back,
-  // and 2 us + 2 * 4 * 24 ns.
+  // Neighbours that begin with the first host. Of four parts three are elsewhere: three times 384 B there and 192 B
+  // back, and 2 us + 2 * 4 * 24 ns.
   EXPECT_EQ(splits(setup, *built),
             (Sets{"lib host+host[1] {c} 8.152us rules conv reads %x: host writes %c: host split %c along channels",
                   "lib host+host[1]+host[2]+host[3] {c} 16.92us rules conv reads %x: host writes %c: host split %c "
@@ -153,8 +153,8 @@ TEST(SplitCandidates, DevicesOfOtherHostsAreReachedThroughThese) {
   ASSERT_TRUE(sema::place_devices(one.rules, one.diags)) << one.diags.render();
   auto built = one.problem();
   ASSERT_TRUE(built);
-  // Between the hosts 384 B there and 384 B back, 2 us + 384 ns each; from there as from the first host: 2 * 1.384 us and
-  // 2.384 us; 1 us to join.
+  // Between the hosts 384 B there and 384 B back, 2 us + 384 ns each; from there as from the first host: 2 * 1.384 us
+  // and 2.384 us; 1 us to join.
   EXPECT_EQ(splits(one, *built),
             (Sets{"npu npu[0]+npu[1] {c} 10.92us rules conv reads %x: host writes %c: host split %c along channels"}));
 
@@ -163,8 +163,8 @@ TEST(SplitCandidates, DevicesOfOtherHostsAreReachedThroughThese) {
   ASSERT_TRUE(sema::place_devices(two.rules, two.diags)) << two.diags.render();
   built = two.problem();
   ASSERT_TRUE(built);
-  // Two here: no copies between hosts. Two there: those of both, one after another. Two each: those of two quarters, 384 B
-  // there and 192 B back, 4.576 us each; then 1.384 us, 2.192 us and 1.192 us.
+  // Two here: no copies between hosts. Two there: those of both, one after another. Two each: those of two quarters,
+  // 384 B there and 192 B back, 4.576 us each; then 1.384 us, 2.192 us and 1.192 us.
   EXPECT_EQ(
       splits(two, *built),
       (Sets{"npu npu[0]+npu[1] {c} 6.152us rules conv reads %x: host writes %c: host split %c along channels",
@@ -193,8 +193,8 @@ TEST(SplitCandidates, HeadsOfAttention) {
                    .add_rules(attention(4))
                    .problem();
   ASSERT_TRUE(built);
-  // Two heads of q, k and v there and two of y back, 192 B each; 2 us + 2 * (6 * 4 * 6 + 6 * 6 * 4) ns, and 1 us to join. The
-  // heads lie one after another, so that nothing is cut.
+  // Two heads of q, k and v there and two of y back, 192 B each; 2 us + 2 * (6 * 4 * 6 + 6 * 6 * 4) ns, and 1 us to
+  // join. The heads lie one after another, so that nothing is cut.
   EXPECT_EQ(
       splits(setup, *built),
       (Sets{"npu npu[0]+npu[1] {s, p, y} 8.344us rules r reads %q: host, %k: host, %v: host writes %y: host split "

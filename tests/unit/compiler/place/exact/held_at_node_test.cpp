@@ -11,8 +11,8 @@ namespace {
 
 constexpr MemoryLimits::InstanceId kNpu = 0;
 
-/// Diamonds a -> b, c -> d one after the other, on the host or on a device with a memory. Values of one diamond but its last take
-/// 512 bytes each, the others nothing.
+/// Diamonds a -> b, c -> d one after the other, on the host or on a device with a memory. Values of one diamond but its
+/// last take 512 bytes each, the others nothing.
 struct Diamonds {
   Diamonds(size_t count, size_t large, int64_t memory) : sketch(4 * count, edges(count)) {
     const OwnerId npu = sketch.add_owner("npu", "npu[0]");

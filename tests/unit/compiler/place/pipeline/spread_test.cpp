@@ -179,7 +179,8 @@ TEST(Spread, HostsOfACluster) {
 
 TEST(Spread, ALargeResultIsMadeAtTheFirstHost) {
   Case setup;
-  // A small input, three weights of 16 KiB, and a last one of 16 KiB that makes a result of 16 KiB of a value of 256 bytes.
+  // A small input, three weights of 16 KiB, and a last one of 16 KiB that makes a result of 16 KiB of a value of 256
+  // bytes.
   std::string body;
   for (int i = 0; i < 3; ++i) body += fmt::format("%w{} = const random seed {} : f32[64, 64]\n", i, i + 1);
   body += "%a = MatMul(%x, %w0)\n%b = MatMul(%a, %w1)\n%c = MatMul(%b, %w2)\n%y = Add(%c, %w3)\n";

@@ -37,7 +37,7 @@ struct FusedMatch {
   }
 
   int64_t peak() const { return MemoryLimits(sketch.problem).peak(kNpu, {both}); }
-  /// Of the best plan, by all who compute it.
+  /// The peak of the best placement, on which all that compute it agree.
   int64_t best() const {
     const std::optional<Solution> found = search_optimal(sketch.problem);
     EXPECT_TRUE(found && found->optimal);

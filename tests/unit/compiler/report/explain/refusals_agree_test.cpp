@@ -27,7 +27,7 @@ class Network {
     graph_ = std::move(
         sema::load_model_text(sources_, sources_.load(path.string(), &why).value(), "", diags_).value().graph);
     place::BuildOptions options;
-    options.growth = {4, 500};  // what is refused is told by matches, most of all
+    options.growth = {4, 500};  // refusals are reported mostly for matches
     built_ = place::build_problem(graph_, rules_, active_, diags_, options).value();
     ir::Partition all;
     all.name = "p0";

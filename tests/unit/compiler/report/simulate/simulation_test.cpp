@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans on the clock of the event model alone: the times that simulated devices count when the same plan runs, what they
-// keep in their memory, what the links carry, and what the run waits for.
+// Plans on the clock of the event model alone: the times that simulated devices count when the same plan runs, what
+// they keep in their memory, what the links carry, and what the run waits for.
 #include "compiler/report/simulate/simulation.h"
 
 #include <gtest/gtest.h>
@@ -50,8 +50,8 @@ class Simulating : public ::testing::Test {
     return {compilation_->targets().devices.size(), is_stream, in_flight};
   }
 
-  /// Compiles the placement and runs it. Returns what simulated devices and links took, one after another, and the end of
-  /// the last step.
+  /// Compiles the placement and runs it. Returns what simulated devices and links took, one after another, and the end
+  /// of the last step.
   std::pair<Duration, Duration> run() {
     auto program = build_program(compilation_->graph(), found_->placement, compilation_->targets(), {}, diags_);
     EXPECT_TRUE(program) << diags_.render();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server as streams: what it answers to a session, in order. tests/language_server/server_test.py drives the program.
+// The server as streams: what it answers to a session, in order. tests/language_server/server_test.py drives the
+// program.
 #include "compiler/rules_tool/lsp/server.h"
 
 #include <gtest/gtest.h>
