@@ -36,7 +36,7 @@ struct Command {
   std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
   Findings findings{};                               ///< for the page of `--report`
   nlohmann::ordered_json executed{};                 ///< what `run` and `bench` add to the document of `--json`
-  /// Of `--buckets`: the last one is this bucket's, and all become one file. Null: each is written for itself.
+  /// Packages of `--buckets`: the last one is this bucket's; all become one file. Null: each becomes a file.
   std::vector<runtime::Package>* packages = nullptr;
   /// A stage of a model that runs in stages (stage_commands.h): `inputs` are given, and no package is written.
   bool is_stage = false;

@@ -66,7 +66,7 @@ bool asks_question(const Request& request) {
   return request.command == CommandName::Why || request.command == CommandName::WhyNot;
 }
 
-/// Of `why` and `why-not`.
+/// Returns the nodes that `why` or `why-not` asks about.
 const std::string& nodes_asked(const Request& request) {
   return request.command == CommandName::Why ? request.questions.why : request.questions.why_not.front();
 }

@@ -21,8 +21,8 @@ inline constexpr const char* kSqliteTables = R"sql(
   CREATE TABLE reference(machine TEXT PRIMARY KEY, reference_ps INTEGER NOT NULL, date INTEGER NOT NULL) WITHOUT ROWID;
 )sql";
 
-/// Of a text that may have 100 kB an index of PostgreSQL holds a digest; statements compare the digest, to find the row,
-/// and the whole text, which is what the key is.
+/// The index of a text that may have 100 kB holds its digest in PostgreSQL; statements compare the digest, to find the
+/// row, and the whole text, which is what the key is.
 inline constexpr const char* kPostgresTables = R"sql(
   CREATE FUNCTION collage.text_digest(text) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$ SELECT sha256(convert_to($1, 'UTF8')) $$;

@@ -11,10 +11,11 @@
 namespace collage::driver {
 
 /// `{backends: [name], rules: [{name, where, line}], reasons: [text], nodes: [[choice]]}`: by node, then by backend. A
-/// choice is `[seconds, nodes, rule, is_bound]`, of the cheapest of the candidates with fewest nodes; `rule` is -1 where the
-/// host runs an operator without one and of written partitions, and `is_bound` 1 where the cost was not measured and is a
-/// bound. Or it is the index of a reason. Where the searches are short there is also `instead: [[text]]`, by node, then by
-/// backend: what `why` says of backends that could run the node and do not, otherwise nothing.
+/// choice is `[seconds, nodes, rule, is_bound]`, of the cheapest of the candidates with fewest nodes; `rule` is -1
+/// where the host runs an operator without one and of written partitions, and `is_bound` 1 where the cost was not
+/// measured and is a bound. Or it is the index of a reason. Where the searches are short there is also `instead:
+/// [[text]]`, by node, then by backend: what `why` says of backends that could run the node and do not, otherwise
+/// nothing.
 nlohmann::ordered_json node_choices(const ExplainedPlacement& explained);
 
 }  // namespace collage::driver

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page of `--report` shows, as one document. Its numbers are those of `--json`, `--json=FILE`, `compare --json=FILE`,
-// `--trace` and `collagec bench`, written by the same functions; no cost is worked out here.
+// What the page of `--report` shows, as one document. Its numbers are those of `--json`, `--json=FILE`, `compare
+// --json=FILE`, `--trace` and `collagec bench`, written by the same functions; no cost is worked out here.
 //
 //     summary      the document of `--json`; with `diff` its head alone
 //     about        {objective, unit, sums_times}: `unit` of the objective: s or J
 //     graph        graph_data.h
-//     placements   [{name, placement, given, partitions, blocks}], graph_data.h; `placement` as `--json=FILE` writes it, absent
+//     placements   [{name, placement, given, partitions, blocks}], graph_data.h; `placement` as `--json=FILE` writes
+//     it, absent
 //                  where it is that of `summary`. With `compare` one for each strategy that found one.
-//                  `given`: {by, nodes} that were placed before the search: what it proved holds only for the others. Absent: none
+//                  `given`: {by, nodes} that were placed before the search: what it proved holds only for the others.
+//                  Absent: none
 //     choices      node_choices.h
 //     search       [{seconds, states, cost, bound}]: what the search had reached, and at last what it found; `cost`
 //                  absent before the first solution; empty where nothing was searched now, or the objective counts
 //                  steps that overlap
 //     timeline, memory   of the first placement: trace_data.h; absent where no plan can be built
 //     bench        the times of `collagec bench --json`
-//     lost         texts of devices that were lost in a run, absent where none was: another placement ran from then on, and times
+//     lost         texts of devices that were lost in a run, absent where none was: another placement ran from then on,
+//     and times
 //                  of that are left out
 //     difference   of two placements: report/placement_diff.h
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--json`: one document on standard output instead of the lines for people, or beside them in a file. Times are seconds, sizes bytes; a field
-// whose fact does not exist is left out. Further fields may come; those below stay.
+// `--json`: one document on standard output instead of the lines for people, or beside them in a file. Times are
+// seconds, sizes bytes; a field whose fact does not exist is left out. Further fields may come; those below stay.
 //
 // Always:
 //     collage          version of the compiler

@@ -130,7 +130,7 @@ struct Printer {
     for (const ir::ShapeBinding& binding : value) texts.push_back(to_string(binding));
     return texts;
   }
-  /// Of each specialisation one text: `batch=8 seq=1`.
+  /// Prints a text for each specialisation: `batch=8 seq=1`.
   Texts print(const Buckets& value) const {
     Texts texts;
     for (const Bindings& bucket : value) texts.push_back(fmt::format("{}", fmt::join(print(bucket), " ")));

@@ -10,12 +10,13 @@
 
 namespace collage::driver {
 
-/// Reads the texts; those of a list are added to it. `where` names the option in messages. After an error the request is
-/// as it was. False after an error.
+/// Reads the texts; those of a list are added to it. `where` names the option in messages. After an error the request
+/// is as it was. False after an error.
 bool set_values(const OptionRow& row, const std::vector<std::string>& texts, const std::string& where, Request& request,
                 support::Diagnostics& diags);
 
-/// The same by the name of a setting of `collage_compiler_set`: an empty text clears a list, a flag is `true` or `false`.
+/// The same by the name of a setting of `collage_compiler_set`: an empty text clears a list, a flag is `true` or
+/// `false`.
 bool set_by_name(const std::string& name, const std::string& text, Request& request, support::Diagnostics& diags);
 
 /// Sets a flag.

@@ -166,8 +166,8 @@ struct Request {
 
   /// The model is executed after it was compiled.
   bool executes() const;
-  /// Shapes follow from the inputs that are given, and a model in stages runs so that its stages are known. Inputs beside
-  /// `--calibrate` are for measuring errors.
+  /// Shapes follow from the inputs that are given, and a model in stages runs so that its stages are known. Inputs
+  /// beside `--calibrate` are for measuring errors.
   bool gives_inputs() const { return executes() || (!run.inputs.empty() && !quantize.is_asked()); }
 };
 

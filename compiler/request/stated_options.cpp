@@ -10,7 +10,7 @@
 namespace collage::driver {
 namespace {
 
-/// Of a model that was quantised, which is not made again: it is stated that this was so.
+/// A model that was quantised is not made again: the certificate states that it was.
 constexpr const char* kQuantised = "--calibrate";
 constexpr const char* kQuantisedWords = "operators compute in integers where that pays";
 
@@ -28,7 +28,7 @@ StatedOptions stated_options(const Request& request) {
   StatedOptions stated;
   for (const OptionRow& row : option_table()) {
     if (row.stated.empty()) continue;
-    // Of a word the usual one says nothing.
+    // The usual word is not stated.
     const bool is_left_out = !row.choices.empty() && !is_given(row, request);
     std::vector<std::string> values = is_left_out ? std::vector<std::string>() : texts_of(row, request);
     if (!values.empty()) stated.emplace_back(short_name_of(row), std::move(values));

@@ -138,9 +138,9 @@ COLLAGE_API char* collage_why_not(const collage_placement* placement, const char
 /* The same answers as the JSON of `why --json` and `why-not --json`. */
 COLLAGE_API char* collage_why_json(const collage_placement* placement, const char* nodes);
 COLLAGE_API char* collage_why_not_json(const collage_placement* placement, const char* nodes, const char* backend);
-/* Every strategy on the model of this placement: the JSON of `compare --json`. `runs` > 0: what each finds is built, run
- * so often on random inputs, in turn with the others, and compared with the reference kernels; a result that differs
- * is an error. Measured costs that the search did without are measured first. NULL after an error. */
+/* Every strategy on the model of this placement: the JSON of `compare --json`. `runs` > 0: what each finds is built,
+ * run so often on random inputs, in turn with the others, and compared with the reference kernels; a result that
+ * differs is an error. Measured costs that the search did without are measured first. NULL after an error. */
 COLLAGE_API char* collage_compare_json(const collage_placement* placement, int32_t runs);
 COLLAGE_API void collage_placement_free(collage_placement* placement);
 

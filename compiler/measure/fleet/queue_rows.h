@@ -13,7 +13,7 @@ namespace collage::measure::fleet {
 /// `state` of a job.
 inline constexpr int64_t kWaits = 0, kMeasured = 1, kGivenUp = 2;
 
-/// Of rows of collage.worker: it is there.
+/// A condition on rows of collage.worker: the worker is live.
 inline constexpr const char* kIsLive = "NOT gone AND seen + lease_s * interval '1 second' > clock_timestamp()";
 
 /// Ends an UPDATE that `Queue::has_changed` reads.

@@ -16,9 +16,10 @@
 
 namespace collage::measure::fleet {
 
-/// `state` of a job: 0 waits, 1 is measured, 2 was given up. Jobs are claimed by their turn, which only the index of those that
-/// wait has in order: no plan reads the rows of other needs to find the first. The table changes all the time, so that it is
-/// tidied often. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to those who failed it less often.
+/// `state` of a job: 0 waits, 1 is measured, 2 was given up. Jobs are claimed by their turn, which only the index of
+/// those that wait has in order: no plan reads the rows of other needs to find the first. The table changes all the
+/// time, so that it is tidied often. `tries` counts what a worker has failed of a job, `may_claim` leaves a job to
+/// those who failed it less often.
 inline constexpr const char* kQueueTables = R"sql(
   CREATE TABLE collage.need(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL);
   CREATE UNIQUE INDEX need_key ON collage.need(collage.text_digest(text));

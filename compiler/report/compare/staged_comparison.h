@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `compare` of a model that runs in stages: a comparison for each stage that is placed, and what each strategy takes for
-// all runs of all of them.
+// `compare` of a model that runs in stages: a comparison for each stage that is placed, and what each strategy takes
+// for all runs of all of them.
 //
 //     total       strategy      predicted    ratio    measured    ratio
 //                 optimal        74.67 us     1.00      336 us     1.00

@@ -20,7 +20,7 @@ ProgramText describe_collagec();
 /// One command; options that most commands have are not common ones of it.
 ProgramText describe(driver::CommandName command);
 
-/// Of all commands, also of those that work on no model.
+/// Words of all commands, of those that work on no model as well.
 std::vector<std::string> all_command_words();
 
 }  // namespace collage::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mpirun -n N collagec measure-links CLUSTER.rules [-o FILE]`: measures the links between the hosts of a cluster, a rank on
-// each, and writes the rule file with what it measured.
+// `mpirun -n N collagec measure-links CLUSTER.rules [-o FILE]`: measures the links between the hosts of a cluster, a
+// rank on each, and writes the rule file with what it measured.
 #pragma once
 
 namespace collage::tools {

@@ -34,7 +34,7 @@ std::string names_text(const std::vector<CommandName>& commands) {
 /// So many commands a message names.
 constexpr size_t kMostNamed = 4;
 
-/// Of `--output=FILE` what stands before the `=`.
+/// `--output=FILE`  =>  `--output`
 std::string flag_of(const std::string& word) {
   return word.substr(0, word.find('='));
 }

@@ -26,8 +26,8 @@ struct ProgramText {
   std::vector<ProgramText> commands;  ///< subcommands
 };
 
-/// Options by group, in the order in which the groups first occur. `shows_all`: also those that are not common, and those
-/// of the commands.
+/// Options by group, in the order in which the groups first occur. `shows_all`: also those that are not common, and
+/// those of the commands.
 std::string help_text(const ProgramText& program, bool shows_all);
 
 /// The help of one command of a program; options that are not common by name alone.

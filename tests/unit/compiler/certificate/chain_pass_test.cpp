@@ -71,8 +71,9 @@ TEST(ChainPass, ANodeThatNothingRunsHasNoChain) {
   EXPECT_TRUE(pass.lower() == kUnreachable);
 }
 
-/// 0 -> 1 -> 2 and 0 -> 2: the result of 0 is read by 2, which does not stand right after it. 0 and 1 cost nothing on the
-/// host, 2 nothing on the device and 20 on the host. The best plan has it on the device: 4 + 4 for what it reads, 5 back.
+/// 0 -> 1 -> 2 and 0 -> 2: the result of 0 is read by 2, which does not stand right after it. 0 and 1 cost nothing on
+/// the host, 2 nothing on the device and 20 on the host. The best plan has it on the device: 4 + 4 for what it reads, 5
+/// back.
 place::Problem skipped_problem() {
   Sketch sketch(3, {{0, 1}, {1, 2}, {0, 2}});
   const OwnerId npu = sketch.add_owner("npu", "npu[0]");

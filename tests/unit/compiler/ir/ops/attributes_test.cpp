@@ -207,7 +207,8 @@ TEST(Attributes, AnOperatorIsWithoutFlagsThatItDoesNotHave) {
   EXPECT_TRUE(AttrView(*find_op("MatMul"), none).ints_of("axes").empty());
 }
 
-// Code for several operators that asks one of them for what it does not have would compute with a default that is nowhere.
+// Code for several operators that asks one of them for what it does not have would compute with a default that is
+// nowhere.
 TEST(Attributes, OthersThatItDoesNotHaveAreNotGuessed) {
   const AttrMap none;
   const AttrView gather(*find_op("Gather"), none);

@@ -25,7 +25,7 @@ struct TwoChains : WithDevice {
   ParallelResult makespan(const std::function<bool(const Solution&)>& fits = {}) const {
     return search(*objective_makespan.schedule, {}, fits);
   }
-  /// Of all solutions.
+  /// The least value of all solutions.
   Duration least(const ScheduleValue& objective) const {
     SolutionScheduler scheduler(problem, machine());
     Duration least = Duration::max();
