@@ -352,8 +352,8 @@ def claims():
     server.forget_costs()
     server.psql("INSERT INTO collage.environment(text) VALUES ('claims') ON CONFLICT DO NOTHING; "
                 "INSERT INTO collage.need(text) VALUES ('claims'), ('others') ON CONFLICT DO NOTHING; "
-                "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked, queue) "
-                "SELECT need.id, environment.id, 'candidate ' || n || repeat(' text', 200), 1, false, 0, 4 "
+                "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked) "
+                "SELECT need.id, environment.id, 'candidate ' || n || repeat(' text', 200), 1, false, 0 "
                 f"FROM generate_series(1, {rows}) AS n, collage.environment, collage.need "
                 "WHERE environment.text = 'claims' AND need.text = CASE WHEN n % 10 = 0 THEN 'others' ELSE 'claims' END; "
                 "ANALYZE collage.job")

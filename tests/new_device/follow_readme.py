@@ -66,7 +66,7 @@ def run(source, tree, programs):
     command = [text for name, text in found if name == "sh"][1].split()
     assert command[0] == "collagec", command
     call([programs / "collagec", *command[1:]], tree)
-    placing = command[2:command.index("--input")]
+    placing = [word for word in command[2:command.index("--input")] if word != "--check"]
     plan = call([programs / "collagec", *placing, "--emit=plan"], tree)
     if not re.search(r"mine\[0\]", plan):
         sys.exit("the plan has no step on mine[0]")

@@ -218,6 +218,7 @@ TEST_F(FleetQueue, AWorkerThatLeavesGivesItsLeaseBack) {
 }
 
 TEST_F(FleetQueue, ProgramsOfOtherVersionsEnd) {
+  put_one(wanted("a"));
   const int64_t worker = announce(*queue_, "old", wanted("a"));
   ASSERT_TRUE(queue_->beat(worker, ""));
   ASSERT_EQ(PostgresCluster::run(address_, "INSERT INTO collage.version(version) VALUES (99)"), "");
@@ -233,8 +234,8 @@ TEST_F(FleetQueue, AClaimReadsAnIndexAndNotTheTable) {
   put_one(wanted("a"));
   ASSERT_EQ(
       PostgresCluster::run(address_,
-                           "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked, queue) "
-                           "SELECT need, environment, 'more ' || n, timeout_ps, repeats, asked, queue "
+                           "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked) "
+                           "SELECT need, environment, 'more ' || n, timeout_ps, repeats, asked "
                            "FROM collage.job, generate_series(1, 20000) AS n; ANALYZE collage.job"),
       "");
   std::string statement = Queue::claim_statement();
