@@ -10,7 +10,7 @@ namespace collage::tools {
 namespace {
 
 constexpr size_t kTextColumn = 28;
-constexpr size_t kCommandColumn = 16;
+constexpr size_t kCommandColumn = 17;
 constexpr size_t kLineWidth = 100;
 
 /// Columns that UTF-8 text takes on a terminal: continuation bytes take none.
