@@ -14,7 +14,7 @@ void explain(Command& command, const Candidates& candidates) {
       answer_questions(compilation, candidates, nullptr, command.request.questions, command.diags);
   if (!answers) return;
   if (!command.request.prints_json) {
-    command.print_or_write(answers->why + answers->why_not);
+    command.print_or_write(answers->text());
     return;
   }
   const FoundPlacement& found = answers->placement;
