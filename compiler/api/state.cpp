@@ -75,7 +75,7 @@ std::optional<driver::Answers> answer(const PlacedModel& placed, const driver::Q
 std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request) {
   std::optional<driver::Answers> answers = answer(placed, request);
   if (!answers) return std::nullopt;
-  return answers->why + answers->why_not;
+  return answers->text();
 }
 
 }  // namespace collage::api

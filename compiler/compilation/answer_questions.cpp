@@ -75,7 +75,7 @@ std::optional<Answers> answer_questions(Compilation& compilation, const Candidat
   if (!placement) return std::nullopt;
   const bool measures = compilation.costs() != nullptr;
   const ExplainedPlacement explained{input, strategy, compilation.active(), *placement, diags.sources(), measures};
-  std::string why = answer_why(*questions, explained), why_not = answer_why_not(*questions, explained);
+  std::vector<Answer> why = answer_why(*questions, explained), why_not = answer_why_not(*questions, explained);
   return Answers{std::move(why), std::move(why_not), std::move(*placement)};
 }
 

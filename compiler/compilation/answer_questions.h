@@ -4,16 +4,21 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/compilation/compilation.h"
+#include "compiler/report/explain/answer.h"
 
 namespace collage::driver {
 
-/// Lines; empty where the question was not asked.
+/// Empty where the question was not asked.
 struct Answers {
-  std::string why;
-  std::string why_not;
+  std::vector<Answer> why;
+  std::vector<Answer> why_not;
   FoundPlacement placement;  ///< that they are about
+
+  /// All as lines for people.
+  std::string text() const { return text_of(why) + text_of(why_not); }
 };
 
 /// Answers about `found`, a placement of these candidates; null: about what the strategy finds. Costs that the search

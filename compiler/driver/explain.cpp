@@ -13,7 +13,7 @@ void explain(Command& command, const Candidates& candidates) {
   std::optional<Answers> answers =
       answer_questions(compilation, candidates, nullptr, command.request.questions, command.diags);
   if (!answers) return;
-  command.answer(answers->why + answers->why_not, [&] {
+  command.answer(answers->text(), [&] {
     const FoundPlacement& found = answers->placement;
     const Report report = report_of(compilation, candidates, found.placement, &found, command.sources);
     return answers_json(compilation.graph(), found.placement, report, answers->why, answers->why_not);

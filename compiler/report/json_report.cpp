@@ -36,26 +36,14 @@ ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement
   return rows;
 }
 
-/// The lines of an answer: a head without indentation, then rows of label and text; one without a label belongs to the
-/// label above it.
-ordered_json answer_list(const std::string& text) {
-  ordered_json answers = ordered_json::array();
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    at = end + 1;
-    const size_t indent = line.find_first_not_of(' ');
-    if (indent == std::string::npos) continue;
-    if (indent == 0) {
-      answers.push_back({{"answer", line}, {"rows", ordered_json::array()}});
-      continue;
-    }
-    const size_t gap = indent > 2 ? std::string::npos : line.find("  ", indent);
-    const std::string label = gap == std::string::npos ? "" : line.substr(indent, gap - indent);
-    const size_t begin = gap == std::string::npos ? indent : line.find_first_not_of(' ', gap);
-    answers.back()["rows"].push_back({{"label", label}, {"text", line.substr(begin)}});
+ordered_json answer_objects(const std::vector<Answer>& answers) {
+  ordered_json objects = ordered_json::array();
+  for (const Answer& answer : answers) {
+    ordered_json rows = ordered_json::array();
+    for (const AnswerRow& row : answer.rows) rows.push_back({{"label", row.label}, {"text", row.text}});
+    objects.push_back({{"answer", answer.head}, {"rows", std::move(rows)}});
   }
-  return answers;
+  return objects;
 }
 
 void add_text(ordered_json& json, const char* name, const std::string& text) {
@@ -118,10 +106,10 @@ std::string summary_json(const ir::Graph& graph, const ir::Placement& placement,
 }
 
 std::string answers_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report,
-                         const std::string& why, const std::string& why_not) {
+                         const std::vector<Answer>& why, const std::vector<Answer>& why_not) {
   ordered_json json = model_object(graph);
-  if (!why.empty()) json["why"] = answer_list(why);
-  if (!why_not.empty()) json["why_not"] = answer_list(why_not);
+  if (!why.empty()) json["why"] = answer_objects(why);
+  if (!why_not.empty()) json["why_not"] = answer_objects(why_not);
   json["placement"] = placement_object(graph, placement, report);
   return printed(json);
 }

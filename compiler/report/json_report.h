@@ -37,16 +37,18 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
+#include "compiler/report/explain/answer.h"
 #include "compiler/report/report.h"
 
 namespace collage::driver {
 
 std::string summary_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
-/// `why` and `why_not`: the answers as lines, empty where the question was not asked.
+/// `why` and `why_not`: empty where the question was not asked.
 std::string answers_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report,
-                         const std::string& why, const std::string& why_not);
+                         const std::vector<Answer>& why, const std::vector<Answer>& why_not);
 
 /// `comparison`: what stands at `compare`.
 std::string comparison_json(const ir::Graph& graph, const nlohmann::ordered_json& comparison);

@@ -53,13 +53,16 @@ std::optional<Questions> read_questions(const QuestionRequest& request, const ir
   return questions;
 }
 
-std::string answer_why(const Questions& questions, const ExplainedPlacement& explained) {
-  return questions.why.empty() ? "" : why(explained, questions.why);
+std::vector<Answer> answer_why(const Questions& questions, const ExplainedPlacement& explained) {
+  if (questions.why.empty()) return {};
+  return why(explained, questions.why);
 }
 
-std::string answer_why_not(const Questions& questions, const ExplainedPlacement& explained) {
-  if (questions.why_not.empty()) return "";
-  if (!questions.absent.empty()) return fmt::format("nothing runs on {}: {}\n", questions.backend, questions.absent);
+std::vector<Answer> answer_why_not(const Questions& questions, const ExplainedPlacement& explained) {
+  if (questions.why_not.empty()) return {};
+  if (!questions.absent.empty()) {
+    return {{fmt::format("nothing runs on {}: {}", questions.backend, questions.absent), {}}};
+  }
   return why_not(explained, questions.why_not, questions.backend);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/report/explain/alternative.h"
+#include "compiler/report/explain/answer.h"
 #include "compiler/request/activate.h"
 #include "compiler/request/requests.h"
 #include "runtime/support/diagnostic.h"
@@ -26,8 +27,8 @@ std::optional<Questions> read_questions(const QuestionRequest& request, const ir
                                         const ir::RuleSet& rules, const std::vector<Activation>& activations,
                                         support::Diagnostics& diags);
 
-/// The answers as lines; empty where the question was not asked.
-std::string answer_why(const Questions& questions, const ExplainedPlacement& explained);
-std::string answer_why_not(const Questions& questions, const ExplainedPlacement& explained);
+/// Empty where the question was not asked.
+std::vector<Answer> answer_why(const Questions& questions, const ExplainedPlacement& explained);
+std::vector<Answer> answer_why_not(const Questions& questions, const ExplainedPlacement& explained);
 
 }  // namespace collage::driver

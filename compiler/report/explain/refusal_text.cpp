@@ -64,8 +64,8 @@ std::string places_text(const std::vector<support::Span>& spans, const support::
 
 }  // namespace
 
-std::vector<std::string> refusal_lines(const ir::Backend& backend, const std::vector<NearMiss>& misses,
-                                       const support::SourceManager& sources) {
+std::vector<AnswerRow> refusal_rows(const ir::Backend& backend, const std::vector<NearMiss>& misses,
+                                    const support::SourceManager& sources) {
   std::vector<Line> lines;
   for (const NearMiss& miss : misses) {
     auto it = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
@@ -80,19 +80,11 @@ std::vector<std::string> refusal_lines(const ir::Backend& backend, const std::ve
     it->rules.push_back(&backend.rules[static_cast<size_t>(miss.rule)]);
     it->spans.push_back(match::reason_span(backend, miss));
   }
-  constexpr size_t kMaxWidth = 32;
-  size_t width = 0;
-  std::vector<std::string> names;
+  std::vector<AnswerRow> rows;
   for (const Line& line : lines) {
-    names.push_back(names_text(line.rules));
-    if (names.back().size() <= kMaxWidth) width = std::max(width, names.back().size());
+    rows.push_back({names_text(line.rules), match::reason_text(line.miss) + places_text(line.spans, sources)});
   }
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    texts.push_back(fmt::format("  {:<{}}  {}{}", names[i], width, match::reason_text(lines[i].miss),
-                                places_text(lines[i].spans, sources)));
-  }
-  return texts;
+  return rows;
 }
 
 }  // namespace collage::driver

@@ -16,52 +16,48 @@ class Reporter {
  public:
   explicit Reporter(const ExplainedPlacement& explained) : explained_(explained), graph_(explained.input.graph) {}
 
-  std::string report(const std::vector<NodeId>& nodes) {
-    if (nodes.size() == 1) {
-      one(nodes[0]);
-    } else {
-      table(nodes);
-    }
-    return std::move(text_);
+  std::vector<Answer> report(const std::vector<NodeId>& nodes) {
+    if (nodes.size() != 1) return table(nodes);
+    one(nodes[0]);
+    return {std::move(answer_)};
   }
 
  private:
-  template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
-  }
-  void row(std::string_view label, std::string_view text) { line("  {:<{}}{}", label, label_width_, text); }
-
   const place::BuiltProblem& built() const { return explained_.input.built; }
 
-  void table(const std::vector<NodeId>& nodes) {
+  std::vector<Answer> table(const std::vector<NodeId>& nodes) {
+    std::vector<Answer> answers;
     size_t width = 0;
     for (NodeId node : nodes) width = std::max(width, node_text(graph_, node).size());
     for (NodeId node : nodes) {
       const ir::Partition& home = partition_of(graph_, explained_.found.placement, node);
-      line("{:<{}}  {} in {}, {} op{}, {}: {}", node_text(graph_, node), width, place_text(home), home.name,
-           home.nodes.size(), home.nodes.size() == 1 ? "" : "s", human(home.cost),
-           rule_text(explained_, built(), explained_.found.chosen, node));
+      Answer& answer = answers.emplace_back();
+      answer.head = fmt::format("{:<{}}  {} in {}, {} op{}, {}: {}", node_text(graph_, node), width, place_text(home),
+                                home.name, home.nodes.size(), home.nodes.size() == 1 ? "" : "s", human(home.cost),
+                                rule_text(explained_, built(), explained_.found.chosen, node));
     }
+    return answers;
   }
 
   void one(NodeId node) {
     const FoundPlacement& found = explained_.found;
     const ir::Partition& home = partition_of(graph_, found.placement, node);
-    for (const std::string& name : other_backends(home.backend)) label_width_ = std::max(label_width_, name.size() + 2);
-    line("{} runs on {} in {}, {} of {}", node_text(graph_, node), place_text(home), home.name, human(home.cost),
-         human(found.predicted));
+    for (const std::string& name : other_backends(home.backend)) {
+      answer_.label_width = std::max(answer_.label_width, name.size());
+    }
+    answer_.head = fmt::format("{} runs on {} in {}, {} of {}", node_text(graph_, node), place_text(home), home.name,
+                               human(home.cost), human(found.predicted));
     std::vector<NodeId> others = home.nodes;
     others.erase(std::find(others.begin(), others.end(), node));
-    if (!others.empty()) row("with", node_list(graph_, others));
-    row("rules", rules_text(home, explained_));
+    if (!others.empty()) answer_.add("with", node_list(graph_, others));
+    answer_.add("rules", rules_text(home, explained_));
     boundary("reads", home.inputs, true);
     boundary("writes", home.outputs, false);
     cost(node, home);
     splits(node, home);
     bool has_less = false;
-    for (const std::string& name : other_backends(home.backend)) row(name, instead(node, name, &has_less));
-    if (has_less) line("  {}", why_not_best(explained_));
+    for (const std::string& name : other_backends(home.backend)) answer_.add(name, instead(node, name, &has_less));
+    if (has_less) answer_.add_note(why_not_best(explained_));
   }
 
   std::vector<std::string> other_backends(const std::string& home) const {
@@ -74,11 +70,11 @@ class Reporter {
   void boundary(std::string_view label, const std::vector<ir::BoundaryValue>& values, bool reads) {
     constexpr size_t kShown = 3;
     for (size_t i = 0; i < std::min(values.size(), kShown); ++i) {
-      row(i == 0 ? label : "",
-          fmt::format("%{} in {}{}", graph_.value(values[i].value).name, to_string(values[i].format),
-                      reads ? way_there(values[i]) : ways_away(values[i])));
+      answer_.add(i == 0 ? label : "",
+                  fmt::format("%{} in {}{}", graph_.value(values[i].value).name, to_string(values[i].format),
+                              reads ? way_there(values[i]) : ways_away(values[i])));
     }
-    if (values.size() > kShown) row("", fmt::format("and {} more", values.size() - kShown));
+    if (values.size() > kShown) answer_.add("", fmt::format("and {} more", values.size() - kShown));
   }
 
   /// `, from host for 8.2 us`: conversions back to the format that the value was made in.
@@ -123,14 +119,14 @@ class Reporter {
       std::string who = candidate.nodes.size() == 1 ? "" : fmt::format(" and {} more", candidate.nodes.size() - 1);
       parts = fmt::format("{} of that for %{}{}: {}", human(candidate.cost), graph_.node_name(node), who, parts);
     }
-    row("cost", parts);
+    answer_.add("cost", parts);
   }
 
   /// How it is split, or would be: each way that the backend's rules offer, at its cost, and what stops the others.
   void splits(NodeId node, const ir::Partition& home) {
     std::string_view label = "split";
     const auto add_line = [&](const std::string& text) {
-      row(label, text);
+      answer_.add(label, text);
       label = "";
     };
     if (home.split) {
@@ -179,8 +175,7 @@ class Reporter {
 
   const ExplainedPlacement& explained_;
   const ir::Graph& graph_;
-  size_t label_width_ = 8;
-  std::string text_;
+  Answer answer_;  ///< about one node
 };
 
 }  // namespace
@@ -192,7 +187,7 @@ Instead with_node_on(const ExplainedPlacement& explained, NodeId node, const std
   return {cost_change(explained.found, *alternative.found), alternative.found->predicted < explained.found.predicted};
 }
 
-std::string why(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes) {
+std::vector<Answer> why(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes) {
   return Reporter(explained).report(nodes);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler/report/explain/alternative.h"
+#include "compiler/report/explain/answer.h"
 
 namespace collage::driver {
 
@@ -28,7 +29,7 @@ struct Instead {
 /// Expects that the backend has a candidate with the node.
 Instead with_node_on(const ExplainedPlacement& explained, ir::NodeId node, const std::string& backend);
 
-/// The answer, as lines. Of several nodes a line each.
-std::string why(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes);
+/// The answer; for several nodes a head each, without rows.
+std::vector<Answer> why(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes);
 
 }  // namespace collage::driver

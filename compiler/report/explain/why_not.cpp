@@ -16,6 +16,8 @@ namespace {
 using ir::NodeId;
 using match::NearMiss;
 
+constexpr size_t kRuleColumns = 32;  ///< at most, for names of rules
+
 class Answerer {
  public:
   Answerer(const ExplainedPlacement& explained, const std::string& backend)
@@ -25,7 +27,7 @@ class Answerer {
         backend_(backend_id(explained, backend)),
         reasons_(explained, backend) {}
 
-  std::string answer(const std::vector<NodeId>& nodes) {
+  std::vector<Answer> answer(const std::vector<NodeId>& nodes) {
     std::vector<NodeId> there, lost, taken, refused;
     for (NodeId node : nodes) {
       if (home_of(node).backend == name_) {
@@ -41,7 +43,7 @@ class Answerer {
     for (NodeId node : taken) explain_taken(node);
     if (lost.size() == 1) explain_alternative(lost[0]);
     if (lost.size() > 1) explain_alternatives(lost);
-    return std::move(text_);
+    return std::move(answers_);
   }
 
  private:
@@ -49,10 +51,13 @@ class Answerer {
 
   const ir::Backend& backend() const { return *explained_.active[backend_].backend; }
 
+  /// Begins an answer, to which rows and notes are added until the next one.
   template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  void head(fmt::format_string<Args...> format, Args&&... args) {
+    answers_.emplace_back().head = fmt::format(format, std::forward<Args>(args)...);
   }
+  void row(std::string_view label, std::string text) { answers_.back().add(label, std::move(text)); }
+  void note(std::string text) { answers_.back().add_note(std::move(text)); }
 
   /// `12 Softmax`, `20 nodes`
   std::string count_text(const std::vector<NodeId>& nodes) const {
@@ -75,18 +80,20 @@ class Answerer {
       if (backend_.is_valid() && home_of(node).matches.empty()) uncovered.push_back(node);
     }
     if (nodes.size() > 1) {
-      line("{} run on {}: {}", count_text(nodes), name_, node_list(graph_, nodes));
-      if (!uncovered.empty()) line("  no rule of {} takes {}", name_, node_list(graph_, uncovered));
+      head("{} run on {}: {}", count_text(nodes), name_, node_list(graph_, nodes));
+      if (!uncovered.empty()) note(fmt::format("no rule of {} takes {}", name_, node_list(graph_, uncovered)));
     } else if (uncovered.empty()) {
-      line("{} runs on {}; `why` tells more", node_text(graph_, nodes[0]), home_text(nodes[0]));
+      head("{} runs on {}; `why` tells more", node_text(graph_, nodes[0]), home_text(nodes[0]));
     } else {
-      line("{} runs on {} as a single operator; no rule takes it", node_text(graph_, nodes[0]), home_text(nodes[0]));
+      head("{} runs on {} as a single operator; no rule takes it", node_text(graph_, nodes[0]), home_text(nodes[0]));
       refusals(nodes[0]);
     }
   }
 
   void refusals(NodeId node) {
-    for (const std::string& text : refusal_lines(backend(), misses_of(node), explained_.sources)) line("{}", text);
+    Answer& answer = answers_.back();
+    answer.rows = refusal_rows(backend(), misses_of(node), explained_.sources);
+    answer.label_width = widest_label(answer.rows, kRuleColumns);
   }
 
   /// Nodes that failed at the same places of the same rules are one answer, that of the first.
@@ -113,53 +120,53 @@ class Answerer {
         continue;
       }
       if (same.size() == 1) {
-        line("{} cannot run on {}; it runs on {}", node_text(graph_, same[0]), name_, home_text(same[0]));
+        head("{} cannot run on {}; it runs on {}", node_text(graph_, same[0]), name_, home_text(same[0]));
       } else {
-        line("{} cannot run on {}: {}; of the first:", count_text(same), name_, node_list(graph_, same));
+        head("{} cannot run on {}: {}; of the first:", count_text(same), name_, node_list(graph_, same));
       }
       refusals(same[0]);
     }
     if (unknown.empty()) return;
     std::string where = location_text(backend().span, explained_.sources);
     if (nodes.size() == 1) {
-      line("{} cannot run on {}; it runs on {}", node_text(graph_, nodes[0]), name_, home_text(nodes[0]));
-      line("  no rule has a place for {} ({})", unknown, where);
+      head("{} cannot run on {}; it runs on {}", node_text(graph_, nodes[0]), name_, home_text(nodes[0]));
+      note(fmt::format("no rule has a place for {} ({})", unknown, where));
     } else {
-      line("{} cannot run on {}: no rule has a place for them ({})", unknown, name_, where);
+      head("{} cannot run on {}: no rule has a place for them ({})", unknown, name_, where);
     }
   }
 
   void explain_taken(NodeId node) {
-    line("{} may not run on {}: {}", node_text(graph_, node), name_, reasons_.taken_by(node));
+    head("{} may not run on {}: {}", node_text(graph_, node), name_, reasons_.taken_by(node));
   }
 
   void explain_alternative(NodeId node) {
     Alternative alternative = plan_with(explained_, {node}, name_);
     if (!is_plan(alternative)) {
-      line("{} could run on {}, but no placement was found with it there", node_text(graph_, node), name_);
-      return line("  because {}", blame({node}, alternative));
+      head("{} could run on {}, but no placement was found with it there", node_text(graph_, node), name_);
+      return note("because " + blame({node}, alternative));
     }
-    line("{} could run on {}: the placement would cost {}, {}", node_text(graph_, node), name_,
+    head("{} could run on {}: the placement would cost {}, {}", node_text(graph_, node), name_,
          human(alternative.found->predicted), cost_change(explained_.found, *alternative.found));
-    line("  now     {}", candidate_text(explained_, explained_.input.built, explained_.found.chosen, node));
-    line("  there   {}", candidate_text(explained_, *alternative.built, alternative.found->chosen, node));
+    row("now", candidate_text(explained_, explained_.input.built, explained_.found.chosen, node));
+    row("there", candidate_text(explained_, *alternative.built, alternative.found->chosen, node));
     new_conversions(*alternative.found, node);
     blame_limits_of_choice(node);
     stops(alternative, node);
     near_rules(node);
-    if (alternative.found->predicted < explained_.found.predicted) line("  {}", why_not_best(explained_));
+    if (alternative.found->predicted < explained_.found.predicted) note(why_not_best(explained_));
   }
 
   /// Each alone, then all at once.
   void explain_alternatives(const std::vector<NodeId>& nodes) {
     constexpr size_t kSearches = 16;
-    line("{} could run on {}; the placement of {} would change by", count_text(nodes), name_,
+    head("{} could run on {}; the placement of {} would change by", count_text(nodes), name_,
          human(explained_.found.predicted));
-    struct Row {
-      std::string label, change;
+    struct Change {
+      std::string text;
       std::vector<NodeId> nodes;
     };
-    std::vector<Row> rows;
+    std::vector<Change> changes;
     bool has_less = false;
     auto change_by = [&](const std::vector<NodeId>& moved) {
       Alternative alternative = plan_with(explained_, moved, name_);
@@ -169,26 +176,16 @@ class Answerer {
     };
     size_t searched = std::min(nodes.size(), kSearches);
     for (size_t i = 0; i < searched; ++i) {
-      std::string change = change_by({nodes[i]});
-      auto it = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.change == change; });
-      if (it == rows.end()) it = rows.insert(rows.end(), {"", change, {}});
+      std::string text = change_by({nodes[i]});
+      auto it = std::find_if(changes.begin(), changes.end(), [&](const Change& other) { return other.text == text; });
+      if (it == changes.end()) it = changes.insert(changes.end(), {text, {}});
       it->nodes.push_back(nodes[i]);
     }
-    size_t width = 0;
-    for (Row& row : rows) row.label = node_list(graph_, row.nodes, 2);
-    rows.push_back({"all together", change_by(nodes), {}});
-    for (const Row& row : rows) width = std::max(width, row.label.size());
-    if (searched < nodes.size()) {
-      rows.insert(rows.end() - 1, {fmt::format("and {} more, not tried alone", nodes.size() - searched), "", {}});
-    }
-    for (const Row& row : rows) {
-      if (row.change.empty()) {
-        line("  {}", row.label);
-      } else {
-        line("  {:<{}}  {}", row.label, width, row.change);
-      }
-    }
-    if (has_less) line("  {}", why_not_best(explained_));
+    for (const Change& change : changes) row(node_list(graph_, change.nodes, 2), change.text);
+    if (searched < nodes.size()) note(fmt::format("and {} more, not tried alone", nodes.size() - searched));
+    row("all together", change_by(nodes));
+    if (has_less) note(why_not_best(explained_));
+    answers_.back().label_width = widest_label(answers_.back().rows, std::string::npos);
   }
 
   bool is_plan(const Alternative& alternative) const { return alternative.found && over_memory(alternative).empty(); }
@@ -211,8 +208,9 @@ class Answerer {
     constexpr size_t kShown = 3;
     for (size_t i = 0; i < std::min(added.size(), kShown); ++i) {
       const ir::Conversion& conversion = *added[i];
-      line("  {:<8}%{} from {} to {}: {}", i == 0 ? "needs" : "", graph_.value(conversion.value).name,
-           to_string(conversion.from), to_string(conversion.to), human(conversion.cost));
+      row(i == 0 ? "needs" : "",
+          fmt::format("%{} from {} to {}: {}", graph_.value(conversion.value).name, to_string(conversion.from),
+                      to_string(conversion.to), human(conversion.cost)));
     }
   }
 
@@ -264,7 +262,8 @@ class Answerer {
       std::optional<FoundPlacement> free = plan_without(explained_, {limit}, {}, name_);
       if (!free || free->predicted >= explained_.found.predicted) return;
       if (partition_of(graph_, free->placement, node).backend != name_) return;
-      line("  {:<8}{}: without it this node would be there, the placement {}", "limit", what, human(free->predicted));
+      row("limit",
+          fmt::format("{}: without it this node would be there, the placement {}", what, human(free->predicted)));
     };
     if (any_owner([](const place::Owner& owner) { return owner.max_partitions.has_value(); })) {
       blame_if({LimitKind::MaxPartitions}, max_partitions_text());
@@ -287,12 +286,12 @@ class Answerer {
     constexpr size_t kShown = 3;
     std::vector<GrowthStop> all = growth_stops(graph_, backend(), found(), nodes);
     for (size_t i = 0; i < std::min(all.size(), kShown); ++i) {
-      line("  {:<8}not with {}: {} ({})", i == 0 ? "grows" : "", node_list(graph_, all[i].added, 2), all[i].why,
-           location_text(backend().policy.span, explained_.sources));
+      row(i == 0 ? "grows" : "", fmt::format("not with {}: {} ({})", node_list(graph_, all[i].added, 2), all[i].why,
+                                             location_text(backend().policy.span, explained_.sources)));
     }
     if (size_t capped = found().growth.truncated_groups; capped > 0) {
-      line("  {:<8}growth was capped at {} seeds: larger partitions may be missing", all.empty() ? "grows" : "",
-           capped);
+      row(all.empty() ? "grows" : "",
+          fmt::format("growth was capped at {} seeds: larger partitions may be missing", capped));
     }
   }
 
@@ -302,8 +301,10 @@ class Answerer {
     std::vector<NearMiss> misses = misses_of(node);
     std::erase_if(misses, [](const NearMiss& miss) { return !miss.is_close(); });
     std::string_view label = "almost";
-    for (const std::string& text : refusal_lines(backend(), misses, explained_.sources)) {
-      line("  {:<6}{}", label, text);
+    const std::vector<AnswerRow> rules = refusal_rows(backend(), misses, explained_.sources);
+    const size_t width = widest_label(rules, kRuleColumns);
+    for (const AnswerRow& rule : rules) {
+      row(label, fmt::format("{:<{}}  {}", rule.label, width, rule.text));
       label = "";
     }
   }
@@ -313,12 +314,13 @@ class Answerer {
   std::string name_;
   place::BackendId backend_;  ///< none: not active
   BackendReasons reasons_;
-  std::string text_;
+  std::vector<Answer> answers_;
 };
 
 }  // namespace
 
-std::string why_not(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes, const std::string& backend) {
+std::vector<Answer> why_not(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes,
+                            const std::string& backend) {
   return Answerer(explained, backend).answer(nodes);
 }
 

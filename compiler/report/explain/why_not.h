@@ -18,12 +18,13 @@
 #include <vector>
 
 #include "compiler/report/explain/alternative.h"
+#include "compiler/report/explain/answer.h"
 
 namespace collage::driver {
 
-/// The answer, as lines. `backend`: an active one, or `host`.
-std::string why_not(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes,
-                    const std::string& backend);
+/// `backend`: an active one, or `host`.
+std::vector<Answer> why_not(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes,
+                            const std::string& backend);
 
 /// Why the backend has nothing for a node, in one line: `cannot: conv: grouped convolution (rules/npu.rules:17)`.
 std::string short_reason(const ExplainedPlacement& explained, ir::NodeId node, const std::string& backend);

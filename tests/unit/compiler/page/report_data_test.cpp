@@ -116,7 +116,7 @@ TEST_F(ReportOfDigits, WhatTheWholeWouldCostElsewhereIsTheAnswerOfWhy) {
   const ExplainedPlacement explained{search, compilation_->strategy(), compilation_->active(), *found_, sources_};
   size_t answers = 0;
   for (ir::NodeId node : compilation_->graph().node_ids()) {
-    const std::string answer = why(explained, {node});
+    const std::string answer = text_of(why(explained, {node}));
     for (const ordered_json& text : choices["instead"][node.slot()]) {
       if (text.get<std::string>().empty()) continue;
       ++answers;

@@ -53,7 +53,7 @@ class Network {
       }
       const std::string& name = active.backend->name;
       if (name == "host") continue;  // it runs what its rules refuse
-      const std::string text = why_not(explained(), {node}, name);
+      const std::string text = text_of(why_not(explained(), {node}, name));
       if (why.message.starts_with("no rule of")) {
         EXPECT_NE(text.find("no rule has a place"), std::string::npos) << text;
         EXPECT_EQ(in_summary, counted.end());
