@@ -269,8 +269,8 @@ std::optional<FoundPlacement> Compilation::find_placement(const Candidates& cand
   input.compiles = compiles;
   std::optional<FoundPlacement> found = PlacementSearch(input, strategy).find(&why);
   const std::string option = "--strategy=" + settings_.strategy;
-  if (!found) return diags.error_at(Code::NoPlan, option, "no placement was found: {}", why);
-  if (!found->solution.given_up.empty()) diags.warning_at(Code::NoPlan, option, "{}", found->solution.given_up);
+  if (!found) return diags.error_at(Code::NoPlacement, option, "no placement was found: {}", why);
+  if (!found->solution.given_up.empty()) diags.warning_at(Code::NoPlacement, option, "{}", found->solution.given_up);
   return found;
 }
 

@@ -25,7 +25,7 @@ std::optional<Followed> follow(Command& command, const std::string& path) {
   std::string why;
   std::optional<FoundPlacement> found = PlacementSearch(command.compilation.search_input(*candidates)).find(&why);
   if (found) return Followed{{path, std::move(*found)}, given_places(path, candidates->written)};
-  return command.diags.error_at(support::Code::NoPlan, path, "no placement was found: {}", why);
+  return command.diags.error_at(support::Code::NoPlacement, path, "no placement was found: {}", why);
 }
 
 /// `--report`: both placements. Other backends are told of as though no file fixed anything. False after an error.

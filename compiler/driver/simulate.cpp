@@ -66,7 +66,7 @@ void simulate(Command& command) {
   auto plan = command.clock.time(
       "plan", [&] { return plan::outline_plan(compilation.graph(), simulated->placement, targets); });
   if (!plan) {
-    command.diags.error_at(Code::NoPlan, "simulate",
+    command.diags.error_at(Code::NoPlacement, "simulate",
                            "the placement has no plan: a value is where nothing puts it, "
                            "or a device has no room");
     return;

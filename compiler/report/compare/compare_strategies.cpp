@@ -45,7 +45,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
     if (used.contains(name)) comparison.backends.push_back(name);
   }
   if (comparison.rows.front().found) return comparison;
-  return diags.error_at(support::Code::NoPlan, "compare", "no placement was found: {}",
+  return diags.error_at(support::Code::NoPlacement, "compare", "no placement was found: {}",
                         comparison.rows.front().failure);
 }
 

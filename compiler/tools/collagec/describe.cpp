@@ -79,12 +79,9 @@ OptionText text_of(const OptionRow& row, bool is_common) {
 
 void add_information(ProgramText& text) {
   for (const InformationRow& row : kInformation) {
-    OptionText option;
-    option.names = names_in(row.flags);
-    option.value = row.value;
-    option.help = row.help;
-    option.group = "Help";
-    text.options.push_back(std::move(option));
+    const bool is_common = row.kind == Kind::Help || row.kind == Kind::HelpAll || row.kind == Kind::Explain;
+    text.options.push_back(
+        {names_in(row.flags), std::string(row.value), std::string(row.help), "", "Help", is_common, {}});
   }
 }
 
