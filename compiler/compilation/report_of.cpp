@@ -12,6 +12,8 @@
 #include "compiler/report/simulated.h"
 #include "compiler/search/binding_limits.h"
 #include "compiler/search/placement_search.h"
+#include "runtime/core/joined.h"
+#include "runtime/core/text.h"
 #include "runtime/support/check.h"
 #include "runtime/support/size_text.h"
 
@@ -55,13 +57,11 @@ void add_backends(const std::vector<Activation>& activations, Report& report) {
     const ir::Backend& backend = *activation.active.backend;
     rules += backend.rules.size();
     has_host |= backend.name == "host";
-    report.rule_summary +=
-        fmt::format("{}{} {}", report.rule_summary.empty() ? "" : ", ", backend.name, backend.rules.size());
+    runtime::add_to_list(report.rule_summary, fmt::format("{} {}", backend.name, backend.rules.size()));
     report.backends.push_back({backend.name, activation.absent, backend.rules.size(), {}, is_simulated(backend)});
   }
   if (!has_host) report.backends.push_back({"host", "", 0, {}});
-  report.rule_summary +=
-      fmt::format("{}{} rule{}", report.rule_summary.empty() ? "" : ": ", rules, rules == 1 ? "" : "s");
+  runtime::add_to_list(report.rule_summary, runtime::counted(rules, "rule"), ": ");
 }
 
 void add_refusals(const Compilation& compilation, const place::BuiltProblem& built,

@@ -10,6 +10,7 @@
 #include "compiler/costs_tool/cost_files.h"
 #include "compiler/costs_tool/provenance.h"
 #include "compiler/measure/environment.h"
+#include "runtime/core/text.h"
 #include "runtime/support/write_file.h"
 
 namespace collage::costs_tool {
@@ -73,7 +74,7 @@ std::string table_of(const std::vector<CostRow>& rows) {
                     cost_text(row), measured.failed() ? "-" : human(measured.spread), measured.runs,
                     date_text(measured.date), state_of(row), from.what, remark.empty() ? "" : "   (" + remark + ")");
   }
-  return text + fmt::format("{} cost{}\n", rows.size(), rows.size() == 1 ? "" : "s");
+  return text + runtime::counted(rows.size(), "cost") + "\n";
 }
 
 std::string details_of(const CostRow& row) {

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "compiler/costs_tool/csv.h"
 #include "compiler/costs_tool/fields.h"
+#include "runtime/support/csv.h"
 #include "runtime/support/utf8.h"
 
 namespace collage::costs_tool {
@@ -17,6 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using measure::CostRow;
 using support::Code;
+using support::CsvField;
+using support::CsvRecord;
 using support::Diagnostics;
 using support::FileId;
 using support::Span;
@@ -56,7 +58,7 @@ bool check(const CostRow& row, Span span, Diagnostics& diags) {
 }
 
 std::optional<std::vector<CostRow>> read_csv(std::string_view text, FileId file, Diagnostics& diags) {
-  const std::vector<CsvRecord> records = parse_csv(text);
+  const std::vector<CsvRecord> records = support::parse_csv(text);
   const auto span_of = [&](const CsvField& field) { return Span{file, field.begin, field.end}; };
   std::vector<const Field*> columns;
   for (const CsvField& name : records.empty() ? std::vector<CsvField>() : records[0]) {
@@ -201,7 +203,7 @@ std::string to_csv(const std::vector<CostRow>& rows) {
   for (const CostRow& row : rows) {
     for (const Field& field : fields()) {
       if (&field != &fields().front()) text += ",";
-      text += field.is_number ? std::to_string(field.number(row)) : csv_quoted(field.text_of(row));
+      text += field.is_number ? std::to_string(field.number(row)) : support::csv_quoted(field.text_of(row));
     }
     text += "\n";
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/measure/environment.h"
+#include "runtime/core/joined.h"
 
 namespace collage::costs_tool {
 namespace {
@@ -39,7 +40,7 @@ std::string what_of(std::string_view candidate) {
     size_t end = 0;
     while (end < right.size() && (is_letter(right[end]) || (right[end] >= '0' && right[end] <= '9'))) ++end;
     if (end == 0 || end == right.size() || right[end] != '(') continue;
-    if (count++ < kShown) ops += (ops.empty() ? "" : ", ") + std::string(right.substr(0, end));
+    if (count++ < kShown) runtime::add_to_list(ops, right.substr(0, end));
     if (const size_t colon = right.rfind(" : "); colon != std::string_view::npos) type = right.substr(colon + 3);
   }
   if (count > kShown) ops += fmt::format(" and {} more", count - kShown);

@@ -7,6 +7,7 @@
 #include "compiler/import/pending_node.h"
 #include "compiler/import/proto.h"
 #include "compiler/ir/analysis/evaluate.h"
+#include "runtime/support/hash.h"
 
 namespace collage::import {
 namespace {
@@ -88,10 +89,8 @@ bool roi_align_coordinates(PendingNode& node, Emitter&) {
 
 bool name_seed(PendingNode& node, Emitter&) {
   if (node.attrs.has("seed")) return true;
-  // FNV-1a, of which f32 holds 24 bits.
-  uint32_t hash = 2166136261;
-  for (char letter : result_name(node)) hash = (hash ^ static_cast<uint8_t>(letter)) * 16777619;
-  node.attrs.set("seed", static_cast<double>(hash >> 8));
+  // f32 holds 24 bits.
+  node.attrs.set("seed", static_cast<double>(support::hash_bytes(result_name(node)) >> 40));
   return true;
 }
 

@@ -8,8 +8,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "compiler/ir/ops/op_def.h"
+#include "runtime/core/joined.h"
 
 namespace collage::driver {
 namespace {
@@ -24,13 +26,12 @@ std::string place_text(const ir::Partition& partition) {
 std::string company_text(const ir::Graph& graph, const ir::Partition& partition, NodeId node) {
   constexpr size_t kShown = 4;
   if (partition.nodes.size() == 1) return "alone";
-  std::string text = "with ";
-  size_t shown = 0;
-  for (NodeId other : partition.nodes) {
-    if (other == node || shown == kShown) continue;
-    text += fmt::format("{}%{}", shown++ > 0 ? ", " : "", graph.node_name(other));
-  }
-  size_t rest = partition.nodes.size() - 1 - shown;
+  std::vector<NodeId> others = partition.nodes;
+  std::erase(others, node);
+  const auto shown = std::span(others).first(std::min(others.size(), kShown));
+  const std::string text =
+      "with " + runtime::joined(shown, ", ", [&](NodeId other) { return fmt::format("%{}", graph.node_name(other)); });
+  const size_t rest = others.size() - shown.size();
   return rest > 0 ? fmt::format("{} and {} more", text, rest) : text;
 }
 

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
+
+#include "runtime/core/text.h"
 
 namespace collage::driver {
 namespace {
@@ -26,8 +29,7 @@ std::string text_of(const QuantizationError& error) {
 /// `conv1, conv2 and 14 more`
 std::string names_text(const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
-  std::string text;
-  for (size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i > 0 ? ", " : "") + names[i];
+  const std::string text = fmt::to_string(fmt::join(std::span(names).first(std::min(kShown, names.size())), ", "));
   return names.size() <= kShown ? text : text + fmt::format(" and {} more", names.size() - kShown);
 }
 
@@ -46,10 +48,6 @@ std::string end_text(const QuantizeReport& report) {
   };
   return text + fmt::format(", accuracy {:.1f} % ({} of {}), in f32 {:.1f} %", percent(report.accuracy->right),
                             report.accuracy->right, report.accuracy->of, percent(report.accuracy->right_in_f32));
-}
-
-std::string conversions(size_t count) {
-  return fmt::format("{} conversion{}", count, count == 1 ? "" : "s");
 }
 
 ordered_json json_of(const QuantizationError& error) {
@@ -80,13 +78,13 @@ double QuantizationError::decibels() const {
 }
 
 std::string to_string(const QuantizeReport& report) {
-  std::string text = fmt::format("{} of {} operator{}, {}: {} in f32",
-                                 report.quantized == 0 ? "none" : std::to_string(report.quantized), report.sites,
-                                 report.sites == 1 ? "" : "s", report.calibration,
-                                 report.in_f32 ? human(*report.in_f32) : "not possible");
+  std::string text =
+      fmt::format("{} of {}, {}: {} in f32", report.quantized == 0 ? "none" : std::to_string(report.quantized),
+                  runtime::counted(report.sites, "operator"), report.calibration,
+                  report.in_f32 ? human(*report.in_f32) : "not possible");
   if (report.quantized > 0) {
-    text += fmt::format(", {} now, {} to i8, {} from it", human(report.now), conversions(report.to_integers),
-                        report.to_floats);
+    text += fmt::format(", {} now, {} to i8, {} from it", human(report.now),
+                        runtime::counted(report.to_integers, "conversion"), report.to_floats);
   }
   if (report.unusable > 0) text += fmt::format("; {} values were not finite", report.unusable);
   text = quantized_line("quantised", text);

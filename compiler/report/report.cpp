@@ -9,6 +9,7 @@
 #include "compiler/report/figures.h"
 #include "compiler/report/json_text.h"
 #include "compiler/report/simulated.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
 namespace collage::driver {
@@ -96,8 +97,8 @@ std::string uncompiled_line(const std::vector<plan::Uncompiled>& uncompiled) {
   for (const plan::Uncompiled& node : uncompiled) ++counts[{node.op, node.reason}];
   std::string list;
   for (const auto& [what, count] : counts) {
-    list += (list.empty() ? "" : ", ") + what.first + (count > 1 ? fmt::format(" {}x", count) : "") +
-            fmt::format(" \"{}\"", what.second);
+    runtime::add_to_list(
+        list, fmt::format("{}{} \"{}\"", what.first, count > 1 ? fmt::format(" {}x", count) : "", what.second));
   }
   return fmt::format("{} on reference kernels: {}", counted(uncompiled.size(), "op"), list);
 }
@@ -116,11 +117,9 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   if (!report.costs.empty()) text += line("costs", report.costs);
   text += line("search", search_line(report));
   if (!report.limits.empty()) {
-    std::string limits;
-    for (const auto& [name, gain] : report.limits) {
-      limits += (limits.empty() ? "" : ", ") + fmt::format("{} costs {}", name, human(gain));
-    }
-    text += line("limits", limits);
+    text += line("limits", runtime::joined(report.limits, ", ", [](const auto& limit) {
+                   return fmt::format("{} costs {}", limit.first, human(limit.second));
+                 }));
   }
   if (!report.considered.empty()) text += line("considered", report.considered);
   if (!report.evolved.empty()) text += line("evolve", report.evolved);

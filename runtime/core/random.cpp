@@ -5,16 +5,10 @@
 #include <memory>
 #include <span>
 
+#include "runtime/core/split_mix.h"
+
 namespace collage::runtime {
 namespace {
-
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), element `i` of stream `seed`.
-uint64_t split_mix(uint64_t seed, uint64_t i) {
-  uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
 
 /// Elements from the index `first` on.
 struct RandomStream {

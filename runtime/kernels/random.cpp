@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "runtime/core/split_mix.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/kernels/number.h"
@@ -19,22 +20,13 @@
 namespace collage::runtime {
 namespace {
 
-/// SplitMix64's output function.
-uint64_t mixed(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
 class RandomNumbers {
  public:
   explicit RandomNumbers(const AttrMap& attrs)
-      : start_(mixed(std::bit_cast<uint32_t>(static_cast<float>(attrs.get_float("seed", 0))))) {}
+      : start_(mix_bits(std::bit_cast<uint32_t>(static_cast<float>(attrs.get_float("seed", 0))))) {}
 
   /// In [0, 1), a multiple of 2^-53.
-  double uniform(uint64_t n) const {
-    return static_cast<double>(mixed(start_ + (n + 1) * 0x9E3779B97F4A7C15) >> 11) * 0x1p-53;
-  }
+  double uniform(uint64_t n) const { return fraction_of(split_mix(start_, n)); }
 
   /// By Box and Muller: two uniform numbers give two normal ones.
   double normal(uint64_t n) const {

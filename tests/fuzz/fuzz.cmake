@@ -30,7 +30,7 @@ collage_fuzz_target(placements SOURCE placement_text.cpp DEPENDS collage::sema P
 collage_fuzz_target(certificates SOURCE certificate_text.cpp DEPENDS collage::certificate)
 collage_fuzz_target(packages SOURCE package_bytes.cpp DEPENDS collage::package collage::runtime)
 collage_fuzz_target(costs SOURCE cost_text.cpp DEPENDS collage::support nlohmann_json::nlohmann_json
-  PARTS compiler/costs_tool/cost_files.cpp compiler/costs_tool/csv.cpp compiler/costs_tool/fields.cpp compiler/measure/measurement.cpp
+  PARTS compiler/costs_tool/cost_files.cpp compiler/costs_tool/fields.cpp compiler/measure/measurement.cpp
     compiler/measure/printable.cpp)
 
 # Files damaged from outside, through the programs themselves.

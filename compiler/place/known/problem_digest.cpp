@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/core/split_mix.h"
+
 namespace collage::place {
 namespace {
 
@@ -13,8 +15,8 @@ namespace {
 class ProblemDigest {
  public:
   void add(uint64_t word) {
-    first_ = mixed(first_ ^ word);
-    second_ = mixed(second_ + word * 0x9e3779b97f4a7c15u);
+    first_ = runtime::mix_bits(first_ ^ word);
+    second_ = runtime::mix_bits(second_ + word * runtime::kSplitMixStep);
   }
   void add_number(int64_t number) { add(static_cast<uint64_t>(number)); }
   void add(std::string_view text) {
@@ -94,13 +96,6 @@ class ProblemDigest {
   std::string text() const { return fmt::format("{:016x}{:016x}", first_, second_); }
 
  private:
-  /// The finalizer of SplitMix64, a bijection.
-  static uint64_t mixed(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
   uint64_t first_ = 1, second_ = 2;
 };
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "runtime/core/split_mix.h"
+
 namespace collage::place {
 namespace {
 
@@ -14,24 +16,6 @@ constexpr double kFirstPrice = 0.1;    ///< of exceeding limits by all that ther
 constexpr double kLastPrice = 4;
 constexpr size_t kMaxMoved = 12;   ///< partitions that one change moves
 constexpr size_t kStretches = 16;  ///< a stretch is at most one part in so many of the nodes
-
-/// splitmix64: the same numbers everywhere.
-class RandomNumbers {
- public:
-  explicit RandomNumbers(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  size_t below(size_t bound) { return static_cast<size_t>(next() % bound); }
-  /// In [0, 1).
-  double part() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-
- private:
-  uint64_t state_;
-};
 
 class Annealing {
  public:
@@ -88,7 +72,7 @@ class Annealing {
       const std::optional<double> changed = value_of(listed_);
       const double changed_excess = changed ? limits_.excess(listed_) : 0;
       const double rise = changed ? *changed - value + price * (changed_excess - excess) : 0;
-      if (!changed || (rise > 0 && random_.part() >= std::exp(-rise / temperature))) {
+      if (!changed || (rise > 0 && random_.fraction() >= std::exp(-rise / temperature))) {
         undo();
         continue;
       }
@@ -243,7 +227,7 @@ class Annealing {
   std::vector<CandidateId> listed_;
   std::vector<std::pair<NodeId, CandidateId>> changed_;  ///< with what covered it before
   std::vector<NodeId> freed_;
-  RandomNumbers random_;
+  runtime::SplitMix random_;
   size_t used_ = 0;
 };
 

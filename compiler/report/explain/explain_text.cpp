@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "compiler/ir/ops/op_def.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/joined.h"
 
 namespace collage::driver {
 
@@ -25,10 +27,10 @@ std::string place_text(const ir::Partition& partition) {
 }
 
 std::string node_list(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes, size_t shown) {
-  std::string text;
   // Naming one more takes no more room than counting it.
   size_t named = nodes.size() <= shown + 1 ? nodes.size() : shown;
-  for (size_t i = 0; i < named; ++i) text += fmt::format("{}%{}", i > 0 ? ", " : "", graph.node_name(nodes[i]));
+  const std::string text = runtime::joined(std::span(nodes).first(named), ", ",
+                                           [&](ir::NodeId node) { return fmt::format("%{}", graph.node_name(node)); });
   return named < nodes.size() ? fmt::format("{} and {} more", text, nodes.size() - named) : text;
 }
 
@@ -43,8 +45,8 @@ std::string rules_text(const ir::Partition& partition, const ExplainedPlacement&
     if (std::find(listed.begin(), listed.end(), text) == listed.end()) listed.push_back(std::move(text));
   }
   constexpr size_t kShown = 3;
-  std::string list;
-  for (size_t i = 0; i < std::min(listed.size(), kShown); ++i) list += (i > 0 ? ", " : "") + listed[i];
+  const auto shown = std::span(listed).first(std::min(listed.size(), kShown));
+  const std::string list = fmt::to_string(fmt::join(shown, ", "));
   return listed.size() > kShown ? fmt::format("{} and {} more", list, listed.size() - kShown) : list;
 }
 

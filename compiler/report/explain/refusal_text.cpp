@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "runtime/core/joined.h"
+
 namespace collage::driver {
 namespace {
 
@@ -30,13 +32,12 @@ std::string names_text(const std::vector<const ir::Rule*>& rules) {
   }
   std::string text;
   for (const auto& [family, count] : families) {
-    if (!text.empty()) text += ", ";
     if (count > 1) {
-      text += fmt::format("{} ({})", family, count);
+      runtime::add_to_list(text, fmt::format("{} ({})", family, count));
       continue;
     }
     auto member = std::find_if(rules.begin(), rules.end(), [&](const ir::Rule* r) { return r->family == family; });
-    text += (*member)->name;
+    runtime::add_to_list(text, (*member)->name);
   }
   return text;
 }
@@ -54,8 +55,8 @@ std::string places_text(const std::vector<support::Span>& spans, const support::
     if (std::find(shown.begin(), shown.end(), place) != shown.end()) continue;
     shown.push_back(place);
     if (shown.size() > kShown) continue;
-    text += text.empty() ? "" : ", ";
-    text += file == span.file ? std::to_string(line) : fmt::format("{}:{}", sources.name(span.file), line);
+    runtime::add_to_list(
+        text, file == span.file ? std::to_string(line) : fmt::format("{}:{}", sources.name(span.file), line));
     file = span.file;
   }
   if (shown.size() > kShown) text += ", …";

@@ -6,6 +6,8 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/report/explain/explain_text.h"
 #include "compiler/report/explain/why_not.h"
+#include "runtime/core/joined.h"
+#include "runtime/core/text.h"
 
 namespace collage::driver {
 namespace {
@@ -32,8 +34,8 @@ class Reporter {
     for (NodeId node : nodes) {
       const ir::Partition& home = partition_of(graph_, explained_.found.placement, node);
       Answer& answer = answers.emplace_back();
-      answer.head = fmt::format("{:<{}}  {} in {}, {} op{}, {}: {}", node_text(graph_, node), width, place_text(home),
-                                home.name, home.nodes.size(), home.nodes.size() == 1 ? "" : "s", human(home.cost),
+      answer.head = fmt::format("{:<{}}  {} in {}, {}, {}: {}", node_text(graph_, node), width, place_text(home),
+                                home.name, runtime::counted(home.nodes.size(), "op"), human(home.cost),
                                 rule_text(explained_, built(), explained_.found.chosen, node));
     }
     return answers;
@@ -105,7 +107,7 @@ class Reporter {
       bool goes_on = std::any_of(all.begin(), all.end(), [&](const ir::Conversion& next) {
         return next.value == value.value && next.from == conversion.to;
       });
-      if (!goes_on) formats += (formats.empty() ? "" : " and ") + to_string(conversion.to);
+      if (!goes_on) runtime::add_to_list(formats, to_string(conversion.to), " and ");
     }
     return formats.empty() ? "" : fmt::format(", to {} for {}", formats, human(cost));
   }

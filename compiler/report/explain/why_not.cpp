@@ -9,6 +9,7 @@
 #include "compiler/report/explain/explain_text.h"
 #include "compiler/report/explain/growth_stops.h"
 #include "compiler/report/explain/refusal_text.h"
+#include "runtime/core/joined.h"
 
 namespace collage::driver {
 namespace {
@@ -116,7 +117,7 @@ class Answerer {
     for (const Group& group : groups) {
       const std::vector<NodeId>& same = group.nodes;
       if (group.misses.empty()) {
-        unknown += (unknown.empty() ? "" : ", ") + (nodes.size() > 1 ? count_text(same) : std::string(group.op->name));
+        runtime::add_to_list(unknown, nodes.size() > 1 ? count_text(same) : std::string(group.op->name));
         continue;
       }
       if (same.size() == 1) {
@@ -242,8 +243,7 @@ class Answerer {
       if (owner.backend != name_) continue;
       for (place::OwnerId enemy : owner.conflicts) {
         const std::string& other = problem.owners[enemy].backend;
-        if (enemies.find("`" + other + "`") == std::string::npos)
-          enemies += (enemies.empty() ? "" : ", ") + ("`" + other + "`");
+        if (enemies.find("`" + other + "`") == std::string::npos) runtime::add_to_list(enemies, "`" + other + "`");
       }
       break;
     }

@@ -10,6 +10,7 @@
 #include "compiler/place/problem/cost.h"
 #include "compiler/report/figures.h"
 #include "compiler/report/json_text.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 #include "runtime/support/size_text.h"
 
@@ -69,7 +70,7 @@ std::string histogram(const Simulation& simulation, const std::vector<const Memo
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     const std::string label = i == 0 ? "unused" : i == 11 ? "over 100 %" : fmt::format("to {} %", 10 * i);
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", label, counts[i]);
+    runtime::add_to_list(text, fmt::format("{}: {}", label, counts[i]));
   }
   return text;
 }
@@ -130,10 +131,9 @@ std::string link_lines(const Simulation& simulation) {
                                      support::size_text(link.bytes),
                                      link.copies == 1 ? "1 copy" : fmt::format("{} copies", link.copies)));
   }
-  std::string kinds;
-  for (const LinkKindUse& kind : simulation.kinds) {
-    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind.kind, support::size_text(kind.bytes));
-  }
+  const std::string kinds = runtime::joined(simulation.kinds, ", ", [](const LinkKindUse& kind) {
+    return fmt::format("{} {}", kind.kind, support::size_text(kind.bytes));
+  });
   return kinds.empty() ? text : text + row("", "bytes over " + kinds);
 }
 
@@ -142,7 +142,7 @@ std::string path_lines(const Simulation& simulation) {
   std::string parts;
   for (PathKind kind : {PathKind::Compute, PathKind::Copy, PathKind::Reorder, PathKind::Queued}) {
     const Duration length = path.of(kind);
-    if (length > Duration()) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name_of(kind), human(length));
+    if (length > Duration()) runtime::add_to_list(parts, fmt::format("{} {}", name_of(kind), human(length)));
   }
   if (parts.empty()) return "";
   std::string text = row("path", fmt::format("{}: {}", counted(path.steps.size(), "step"), parts));

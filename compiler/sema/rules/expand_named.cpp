@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ir/ops/op_def.h"
+#include "runtime/core/text.h"
 
 namespace collage::sema {
 namespace {
@@ -29,8 +30,8 @@ void measure(const ir::Expr& expr, int depth, ExprFrame::Argument* argument) {
 bool bind_arguments(const std::vector<Word>& params, const std::vector<ExprAst>& args, std::string_view name,
                     support::Span use, const ExprScope& caller, ExprFrame* frame, Diagnostics& diags) {
   if (params.size() != args.size()) {
-    return diags.error(Code::BadDef, use, "`{}` takes {} argument{}, this has {}", name, params.size(),
-                       params.size() == 1 ? "" : "s", args.size());
+    return diags.error(Code::BadDef, use, "`{}` takes {}, this has {}", name,
+                       runtime::counted(params.size(), "argument"), args.size());
   }
   bool ok = true;
   for (size_t i = 0; i < args.size(); ++i) {

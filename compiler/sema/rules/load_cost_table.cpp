@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "compiler/sema/rules/check_expr.h"
+#include "runtime/core/text.h"
+#include "runtime/support/csv.h"
 
 namespace collage::sema {
 namespace {
@@ -41,36 +43,23 @@ class TableReader {
   std::string_view text(Span span) const { return text_.substr(span.begin, span.end - span.begin); }
 
   Span trim(size_t begin, size_t end) const {
-    auto is_space = [&](size_t at) { return text_[at] == ' ' || text_[at] == '\t' || text_[at] == '\r'; };
+    auto is_space = [&](size_t at) { return text_[at] == ' ' || text_[at] == '\t'; };
     while (begin < end && is_space(begin)) ++begin;
     while (end > begin && is_space(end - 1)) --end;
     return {file_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
   }
 
   bool read_lines() {
-    for (size_t begin = 0; begin < text_.size();) {
-      size_t end = std::min(text_.find('\n', begin), text_.size());
-      Span line = trim(begin, end);
-      if (line.begin != line.end && text_[line.begin] != '#') {
-        if (lines_.size() > kMostRows) {
-          return diags_.error(Code::BadCostTable, line, "the table has more than {} rows", kMostRows);
-        }
-        lines_.push_back(split(line));
+    for (const support::CsvRecord& record : support::parse_csv_with_comments(text_)) {
+      Cells cells;
+      for (const support::CsvField& field : record) cells.push_back(trim(field.begin, field.end));
+      if (lines_.size() > kMostRows) {
+        return diags_.error(Code::BadCostTable, cells.front().to(cells.back()), "the table has more than {} rows",
+                            kMostRows);
       }
-      begin = end + 1;
+      lines_.push_back(std::move(cells));
     }
     return true;
-  }
-
-  Cells split(Span line) const {
-    Cells cells;
-    size_t begin = line.begin;
-    for (size_t at = line.begin; at <= line.end; ++at) {
-      if (at < line.end && text_[at] != ',') continue;
-      cells.push_back(trim(begin, at));
-      begin = at + 1;
-    }
-    return cells;
   }
 
   /// `time [us]`
@@ -95,8 +84,8 @@ class TableReader {
     const Cells& header = lines_[0];
     if (header.size() < 2 || header.size() > kMostArguments + 1) {
       return diags_.error(Code::BadCostTable, header[0].to(header.back()),
-                          "a table has one to {} columns of arguments and one of results, found {} column{}",
-                          kMostArguments, header.size(), header.size() == 1 ? "" : "s");
+                          "a table has one to {} columns of arguments and one of results, found {}", kMostArguments,
+                          runtime::counted(header.size(), "column"));
     }
     for (size_t i = 0; i < header.size(); ++i) {
       std::string name;
@@ -117,8 +106,8 @@ class TableReader {
     for (size_t l = 1; l < lines_.size(); ++l) {
       const Cells& cells = lines_[l];
       if (cells.size() != lines_[0].size()) {
-        return diags_.error(Code::BadCostTable, cells[0].to(cells.back()), "{} column{}, the header has {}",
-                            cells.size(), cells.size() == 1 ? "" : "s", lines_[0].size());
+        return diags_.error(Code::BadCostTable, cells[0].to(cells.back()), "{}, the header has {}",
+                            runtime::counted(cells.size(), "column"), lines_[0].size());
       }
       rows_.emplace_back();
       for (size_t i = 0; i < cells.size(); ++i) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/core/text.h"
+
 namespace collage::sema {
 namespace {
 
@@ -43,13 +45,13 @@ bool check_arity(const Pattern& pattern, support::Diagnostics& diags) {
   size_t given = pattern.operands.size();
   for (const OpDef* op : pattern.ops) {
     if (has_too_many(*op, pattern)) {
-      return diags.error(Code::BadPattern, pattern.span, "`{}` takes at most {} operand{}, the pattern has {}",
-                         op->name, op->max_inputs, op->max_inputs == 1 ? "" : "s", given);
+      return diags.error(Code::BadPattern, pattern.span, "`{}` takes at most {}, the pattern has {}", op->name,
+                         runtime::counted(static_cast<size_t>(op->max_inputs), "operand"), given);
     }
     if (has_too_few(*op, pattern)) {
       return diags
-          .error(Code::BadPattern, pattern.span, "`{}` takes at least {} operand{}, the pattern has {}", op->name,
-                 op->min_inputs, op->min_inputs == 1 ? "" : "s", given)
+          .error(Code::BadPattern, pattern.span, "`{}` takes at least {}, the pattern has {}", op->name,
+                 runtime::counted(static_cast<size_t>(op->min_inputs), "operand"), given)
           .note("`..` takes the rest, whatever it is");
     }
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/sema/rules/check_expr.h"
+#include "runtime/core/joined.h"
 
 namespace collage::sema {
 namespace {
@@ -32,8 +33,8 @@ std::string_view word_after(const support::Span& span, Diagnostics& diags) {
 std::string units_of(Unit unit) {
   std::string text;
   for (const auto& [spelling, what] : unit_words()) {
-    if (what == (unit == Unit::Rate ? Unit::Bytes : unit))
-      text += (text.empty() ? "" : ", ") + std::string(spelling) + (unit == Unit::Rate ? "/s" : "");
+    if (what != (unit == Unit::Rate ? Unit::Bytes : unit)) continue;
+    runtime::add_to_list(text, std::string(spelling) + (unit == Unit::Rate ? "/s" : ""));
   }
   return text;
 }

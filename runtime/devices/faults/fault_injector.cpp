@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/devices/faults/fault_injector.h"
 
+#include "runtime/core/split_mix.h"
 #include "runtime/devices/faults/faulty_device.h"
 
 namespace collage::runtime {
 namespace {
 
-/// splitmix64 (Steele, Lea, Flood 2014), one step.
 uint64_t mixed(uint64_t value) {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
+  return split_mix(value, 0);
 }
 
 uint64_t hash_of(const std::string& text) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/costs_tool/csv.h"
+#include "runtime/support/csv.h"
 
-namespace collage::costs_tool {
+#include <algorithm>
+
+namespace collage::support {
 namespace {
 
 /// Reads the field that begins at `*at`, up to the comma, line end or end of text after it.
@@ -24,14 +26,21 @@ CsvField take_field(std::string_view text, size_t* at) {
   return field;
 }
 
-}  // namespace
+/// Returns where the line ends that begins at `begin`, if it is empty or a comment; else `begin`.
+size_t skip_line(std::string_view text, size_t begin, bool has_comments) {
+  size_t at = begin;
+  if (has_comments) at = std::min(text.find_first_not_of(" \t", begin), text.size());
+  if (at == text.size()) return at;
+  if (has_comments && text[at] == '#') return std::min(text.find_first_of("\n\r", at), text.size());
+  return text[at] == '\n' || text[at] == '\r' ? at + 1 : begin;
+}
 
-std::vector<CsvRecord> parse_csv(std::string_view text) {
+std::vector<CsvRecord> parse(std::string_view text, bool has_comments) {
   std::vector<CsvRecord> records;
   size_t at = 0;
   while (at < text.size()) {
-    if (text[at] == '\n' || text[at] == '\r') {
-      ++at;
+    if (const size_t end = skip_line(text, at, has_comments); end != at) {
+      at = end;
       continue;
     }
     CsvRecord& record = records.emplace_back();
@@ -44,6 +53,16 @@ std::vector<CsvRecord> parse_csv(std::string_view text) {
   return records;
 }
 
+}  // namespace
+
+std::vector<CsvRecord> parse_csv(std::string_view text) {
+  return parse(text, false);
+}
+
+std::vector<CsvRecord> parse_csv_with_comments(std::string_view text) {
+  return parse(text, true);
+}
+
 std::string csv_quoted(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
@@ -51,4 +70,4 @@ std::string csv_quoted(std::string_view text) {
   return quoted + "\"";
 }
 
-}  // namespace collage::costs_tool
+}  // namespace collage::support

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace collage::costs_tool {
+namespace collage::support {
 
 struct CsvField {
   std::string text;             ///< unquoted
@@ -15,10 +15,12 @@ struct CsvField {
 };
 using CsvRecord = std::vector<CsvField>;
 
-/// Records without empty lines; none of them is empty.
+/// Returns the records; empty lines are none, so that each record has a field.
 std::vector<CsvRecord> parse_csv(std::string_view text);
+/// Skips also lines of blanks, and lines that start with `#`, perhaps after blanks.
+std::vector<CsvRecord> parse_csv_with_comments(std::string_view text);
 
 /// In quotes where that is necessary.
 std::string csv_quoted(std::string_view text);
 
-}  // namespace collage::costs_tool
+}  // namespace collage::support
