@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): random numbers that are the same
-// on every machine. Results depend on its bits: elements of random tensors, injected faults, schedules that are found.
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): random numbers that are the
+// same on every machine. Results depend on its bits: elements of random tensors, injected faults, schedules that are
+// found.
 #pragma once
 
 #include <cstddef>
