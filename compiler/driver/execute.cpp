@@ -71,7 +71,7 @@ bool check(Loaded& loaded) {
 }
 
 bool verify(const Loaded& loaded) {
-  const int runs = std::max(loaded.command.request.runs, kTimedRuns);
+  const int runs = loaded.command.request.runs > 0 ? loaded.command.request.runs : kTimedRuns;
   LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
                   loaded.executor};
   if (loaded.others != nullptr) plan.parts = loaded.parts();

@@ -151,11 +151,12 @@ ir::Constant written_out(const ir::Constant& constant) {
   return made;
 }
 
-/// The options that the partition depends on.
+/// The options that the partition depends on; a word only where it is not the usual one.
 std::string options_text(const Request& request) {
   std::string text;
   for (const OptionRow& row : option_table()) {
-    if (!row.is_of_parts || !is_given(row, request)) continue;
+    const bool is_usual_word = !row.choices.empty() && !is_given(row, request);
+    if (!row.is_of_parts || is_usual_word) continue;
     for (const std::string& value : texts_of(row, request)) {
       text += fmt::format(" {}", short_name_of(row));
       if (!row.value.empty()) text += " " + quoted(value);

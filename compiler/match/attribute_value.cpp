@@ -22,8 +22,9 @@ const ir::Shape* weights_of(const ir::Graph& graph, const ir::Node& node) {
 
 /// What `auto_pad` stands for; nullopt if the node has none.
 std::optional<AttrValue> pads_of_auto_pad(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op->find_attr("auto_pad") == nullptr) return std::nullopt;
   const std::string mode = ir::attrs_of(node).string_of("auto_pad");
-  if (mode.empty() || mode == "NOTSET" || node.inputs.empty() || !node.inputs[0].is_valid()) return std::nullopt;
+  if (mode == "NOTSET" || node.inputs.empty() || !node.inputs[0].is_valid()) return std::nullopt;
   auto spatial = [](const ir::Shape& shape) { return ir::Shape(shape.begin() + 2, shape.end()); };
   const ir::Shape& x = graph.value(node.inputs[0]).type.shape;
   const ir::Shape* weights = weights_of(graph, node);

@@ -11,7 +11,6 @@
 #include "compiler/place/schedule/parallel_search.h"
 #include "compiler/place/solve.h"
 #include "compiler/program/program.h"
-#include "compiler/search/learned_constants.h"
 #include "compiler/search/lower_limits.h"
 #include "compiler/search/memory_text.h"
 #include "compiler/search/plan_memory.h"
@@ -51,7 +50,8 @@ std::vector<Strategy> simpler_strategies(const SearchInput& input, Simpler upto)
 
 }  // namespace
 
-std::optional<Solution> PlacementSearch::solve(const place::BuiltProblem& built, std::string* why) const {
+std::optional<Solution> PlacementSearch::solve(const place::BuiltProblem& built, std::string* why,
+                                               bool* ignores_limits) const {
   place::SearchOptions options = input_.options;
   std::optional<WorkScope> scope;
   if (input_.listener != nullptr) {
@@ -63,6 +63,7 @@ std::optional<Solution> PlacementSearch::solve(const place::BuiltProblem& built,
   }
   std::optional<Solution> solution = solve_within_limits(built, options, why);
   if (solution || input_.limits.empty() || built.spread) return solution;
+  if (ignores_limits != nullptr) *ignores_limits = true;
   options.excess = nullptr;
   solution = place::solve(built.problem, strategy_, options, why);
   if (solution) solution->optimal = false;
@@ -125,10 +126,9 @@ std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
   constexpr int kLessons = 8;
   constexpr double kPartOfTime = 0.25;  // that a search after the first one has
   const Clock::time_point start = Clock::now();
-  LearnedConstants learned(input_.graph, input_.priced_problem());
   if (!input_.limits.empty() && input_.targets != nullptr) {
     input_.options.excess = [&](const Solution& solution) {
-      return excess_of_plan(asked_, solution, learned.more(solution.chosen));
+      return excess_of_plan(asked_, solution, learned_.more(solution.chosen));
     };
   }
   const place::SearchOptions options = input_.options;
@@ -137,9 +137,10 @@ std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
   for (int lowered = 0, lessons = 0; lowered < kAttempts;) {
     const double part = bound ? kPartOfTime : 1;
     input_.options = options.with_part_of_time(part);
-    const place::BuiltProblem& built = learned.built();
+    const place::BuiltProblem& built = learned_.built();
     fits_at_once_ = !bound;
-    std::optional<Solution> solution = solve(built, why);
+    bool ignores_limits = false;
+    std::optional<Solution> solution = solve(built, why, &ignores_limits);
     if (!solution) return found;  // building it says what is missing
     if (input_.objective->is_concurrent()) {
       input_.options = options.with_part_of_time(part);
@@ -155,12 +156,14 @@ std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
     found = std::move(weighed.found);
     found->seconds = std::max(seconds, found->solution.seconds);
     if (found->exceeded.empty() || built.spread) return found;
-    if (weighed.apart != nullptr && lessons < kLessons && learned.learn(weighed.apart->built.plan, found->chosen)) {
+    if (weighed.apart != nullptr && lessons < kLessons && learned_.learn(weighed.apart->built.plan, found->chosen)) {
       ++lessons;
       continue;
     }
     lower_limits(found->placement, found->exceeded, lowered, &input_.limits);
     ++lowered;
+    // Less memory helps no search for which there was too little.
+    if (ignores_limits) lowered = std::max(lowered, kAttempts - 1);
     if (lowered + 1 == kAttempts) take_all_memory(built.problem, &input_.limits);
   }
   return found;

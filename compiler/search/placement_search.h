@@ -15,13 +15,16 @@
 
 #include "compiler/place/strategies.h"
 #include "compiler/search/found_placement.h"
+#include "compiler/search/learned_constants.h"
 
 namespace collage::driver {
 
 class PlacementSearch {
  public:
   explicit PlacementSearch(const SearchInput& input, place::Strategy strategy = {})
-      : asked_(input), input_(input), strategy_(std::move(strategy)) {}
+      : asked_(input), input_(input), strategy_(std::move(strategy)), learned_(input.graph, input.priced_problem()) {}
+  PlacementSearch(const PlacementSearch&) = delete;
+  PlacementSearch& operator=(const PlacementSearch&) = delete;
 
   /// The best placement whose plan fits into the memory of devices and hosts. What is proven is proven by the count of
   /// memory in the problem, which is never too high: a placement that later searches lead to is optimal only if it
@@ -29,8 +32,10 @@ class PlacementSearch {
   std::optional<FoundPlacement> find(std::string* why);
 
   /// The solution of the input's problem, or of `built`, which is that problem with other prices or constants. Reports
-  /// to the listener. Where nothing fits it is what would be chosen in more memory: its plan says what is missing.
-  std::optional<place::Solution> solve(const place::BuiltProblem& built, std::string* why = nullptr) const;
+  /// to the listener. Where nothing fits it is what would be chosen in more memory: its plan says what is missing,
+  /// and `ignores_limits` is set.
+  std::optional<place::Solution> solve(const place::BuiltProblem& built, std::string* why = nullptr,
+                                       bool* ignores_limits = nullptr) const;
 
  private:
   std::optional<place::Solution> solve_within_limits(const place::BuiltProblem& built,
@@ -43,6 +48,7 @@ class PlacementSearch {
   SearchInput input_;  ///< with the memory and the time that are left
   const place::Strategy strategy_;
   bool fits_at_once_ = true;  ///< the plan of the first solution did
+  LearnedConstants learned_;  ///< from the code of plans that were too large
 };
 
 /// What the simplest strategies would have cost, as label and prediction: the price of not searching.

@@ -36,7 +36,7 @@ using TensorFormats = std::vector<TensorFormat>;
 
 struct RunRequest {
   bool is_asked = false;
-  std::string asked_by = "--run";  ///< for messages
+  std::string asked_by = "--input";  ///< for messages
   std::vector<NamedFile> inputs{};
   std::vector<NamedFile> expected{};
   std::vector<NamedFile> results{};

@@ -148,6 +148,7 @@ OpDef define_GroupNormalization() {
 OpDef define_LpNormalization() {
   return {.attrs = {{"axis", AttrKind::Int, -1}, {"p", AttrKind::Int, 2}},
           .kind = FusionKind::Opaque,
+          .cut = CutFamily::Along,
           .rows = {RowRule::AlongLastAxis, "normalises over it"},
           .infer = infer_lp_norm,
           .work = elementwise_work<3>,

@@ -54,7 +54,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
 /// One more row, of a placement that was found otherwise.
 void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement found, Comparison& comparison);
 
-/// Builds and runs every row that has a placement, `runs` times each (0: the usual number). False after an error;
+/// Builds and runs every row that has a placement, `runs` times each. False after an error;
 /// results that differ from the reference are one.
 bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
              const std::vector<runner::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);

@@ -11,14 +11,9 @@
 #include "runtime/runner/time_plan.h"
 
 namespace collage::driver {
-namespace {
 
 using runtime::Tensor;
 using support::Code;
-
-constexpr int kUsualRuns = 10;
-
-}  // namespace
 
 bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
              const std::vector<runner::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags) {
@@ -41,7 +36,7 @@ bool measure(const SearchInput& input, const plan::PlanTargets& targets, int run
     of_row[i] = &known->second;
   }
 
-  comparison.runs = runs > 0 ? runs : kUsualRuns;
+  comparison.runs = runs;
   std::vector<PlanRunner*> turn;  // each once, in the order of the rows
   for (PlanRunner* runner : of_row) {
     if (runner != nullptr && std::find(turn.begin(), turn.end(), runner) == turn.end()) turn.push_back(runner);

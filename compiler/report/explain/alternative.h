@@ -25,7 +25,7 @@ struct ExplainedPlacement {
 };
 
 struct Alternative {
-  std::shared_ptr<const place::BuiltProblem> built;  ///< `plan.chosen` are candidates of it
+  std::shared_ptr<const place::BuiltProblem> built;  ///< `found->chosen` are candidates of it
   std::optional<FoundPlacement> found;
   std::string why_none;
 };

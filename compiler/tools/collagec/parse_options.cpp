@@ -95,8 +95,12 @@ class Parser {
   }
 
   void give(const OptionRow& row, const std::optional<std::string>& attached) {
-    given_.insert(name_of(row));
     const std::string name(name_of(row));
+    if (!row.value.empty() && !driver::is_list(row) && given_.contains(name_of(row))) {
+      wrong_ = fmt::format("{} is given twice", name);
+      return;
+    }
+    given_.insert(name_of(row));
     if (row.value.empty()) {
       if (attached) wrong_ = fmt::format("{} takes no value", name);
       return driver::set_flag(row, parsed_.request);
@@ -122,7 +126,8 @@ class Parser {
 
   /// A value may begin with a dash, but is no option.
   static bool names_option(const std::string& word) {
-    return word.starts_with("--") && (find_information(flag_of(word)) || !driver::commands_with(flag_of(word)).empty());
+    const bool is_flag = word.starts_with("--") || (word.size() == 2 && word[0] == '-');
+    return is_flag && (find_information(flag_of(word)) || !driver::commands_with(flag_of(word)).empty());
   }
 
   std::string not_taken(const std::string& flag) const {

@@ -69,8 +69,9 @@ def check_database():
         lost = opened.execute("SELECT count(*) FROM measurement WHERE environment NOT IN (SELECT id FROM environment)").fetchone()[0]
         if lost:
             fail(f"{lost} rows without an environment")
-        if opened.execute("PRAGMA user_version").fetchone()[0] == 0:
-            fail("no version")
+        version = opened.execute("PRAGMA user_version").fetchone()[0]
+        if version != 5:  # kTablesVersion
+            fail(f"version {version}")
     opened.close()
     if tables:
         listed = subprocess.run([collagec, "costs", "list", "--cost-db", database, "--state", "refused"],

@@ -243,6 +243,8 @@ TEST_P(Database, OtherVersionsAreRefused) {
   auto reader = CostDatabase::open_to_read(path_);
   ASSERT_FALSE(reader);
   EXPECT_EQ(reader.message(), expected);
+  execute_either("PRAGMA user_version = 1", "DELETE FROM collage.version; INSERT INTO collage.version VALUES(1)");
+  EXPECT_EQ(refusal(), "it has version 1, this program needs " + std::to_string(kTablesVersion));
 }
 
 TEST_P(Database, WhatIsEmptyIsNotRead) {

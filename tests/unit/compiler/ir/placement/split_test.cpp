@@ -536,6 +536,14 @@ TEST(SplitNodes, OneHeadOfKeysInOneProjection) {
   EXPECT_EQ(m.check(SplitAxis::Heads, 4, product), 4u) << m.why;
 }
 
+TEST(SplitNodes, NormsAlongTheOtherDimension) {
+  for (const char* op : {"LpNormalization", "Softmax", "LogSoftmax", "Hardmax"}) {
+    Model m(1);
+    m.graph.mark_output(m.add(op, {m.input("x", {4, 6})}, "y"));
+    EXPECT_EQ(m.check(SplitAxis::Batch, 2, m.graph.find_node("y")), 2u) << op << ": " << m.why;
+  }
+}
+
 TEST(SplitNodes, SlicesAndSplitsAlongOtherDimensions) {
   Model m(1);
   const ValueId x = m.input("x", {4, 6, 5});
