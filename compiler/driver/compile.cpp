@@ -71,20 +71,21 @@ fs::path output_path(const Command& command) {
   return command.compilation.file().path.stem().string() + ".collage";
 }
 
-/// An error where `--report` names a file that the command writes without an option that names it. False after it.
-bool keeps_page_apart(const Command& command) {
+/// An error where `option` names a file that the command writes without an option that names it. False after it.
+bool keeps_apart(const Command& command, std::string_view option, const std::string& file) {
   const fs::path output = output_path(command);
-  if (command.request.report.empty() || output.empty()) return true;
+  if (file.empty() || output.empty()) return true;
   std::error_code ignored;
-  const fs::path page = fs::weakly_canonical(fs::absolute(command.request.report), ignored);
-  const bool is_package = command.request.output.empty() && page == fs::weakly_canonical(fs::absolute(output), ignored);
+  const fs::path named = fs::weakly_canonical(fs::absolute(file), ignored);
+  const bool is_package =
+      command.request.output.empty() && named == fs::weakly_canonical(fs::absolute(output), ignored);
   const bool is_weights =
       !is_package_name(output) &&
-      page == weights_file_of(command.compilation.graph(), command.compilation.file().path.parent_path().string(),
-                              weights_place(command, output));
+      named == weights_file_of(command.compilation.graph(), command.compilation.file().path.parent_path().string(),
+                               weights_place(command, output));
   if (!is_package && !is_weights) return true;
-  return command.diags.error_at(support::Code::BadOption, "--report", "would replace `{}`, which has the {}",
-                                command.request.report, is_package ? "compiled model" : "weights of the placed model");
+  return command.diags.error_at(support::Code::BadOption, std::string(option), "would replace `{}`, which has the {}",
+                                file, is_package ? "compiled model" : "weights of the placed model");
 }
 
 /// A package of all hosts' parts.
@@ -161,7 +162,9 @@ bool save_placement(const Command& command, const ir::Placement& placement) {
 
 void compile(Command& command) {
   const std::string& json = command.request.json.file;
-  if (!keeps_page_apart(command) || (!json.empty() && !has_folder(json, "--json", command.diags))) return;
+  if (!keeps_apart(command, "--report", command.request.report) || !keeps_apart(command, "--json", json) ||
+      (!json.empty() && !has_folder(json, "--json", command.diags)))
+    return;
   std::optional<Candidates> candidates = read_candidates(command);
   if (!candidates) return;
   if (command.request.emit == Emit::Candidates) {

@@ -220,7 +220,8 @@ void run_buckets(const Request& request, Session session) {
     one.model.bindings.insert(one.model.bindings.end(), bucket.begin(), bucket.end());
     for_each_output(one, [&](std::string& path) { path = with_infix(path, infix_of(bucket)); });
     if (!package.empty()) one.output = package;
-    if (session.output.result) session.output.result(fmt::format("{:<12}{}\n", "bucket", names.substr(1)));
+    const bool prints_lines = session.output.result && !request.json.is_printed();
+    if (prints_lines) session.output.result(fmt::format("{:<12}{}\n", "bucket", names.substr(1)));
     run_specialised(std::move(one), session);
     if (session.diags.has_errors()) return;
   }
