@@ -98,16 +98,4 @@ class Connection {
   virtual bool is_away() const = 0;
 };
 
-/// Lets statements be long while it lives.
-class LongStatements {
- public:
-  explicit LongStatements(Connection& server) : server_(server) { server_.set_long_statements(true); }
-  ~LongStatements() { server_.set_long_statements(false); }
-  LongStatements(const LongStatements&) = delete;
-  LongStatements& operator=(const LongStatements&) = delete;
-
- private:
-  Connection& server_;
-};
-
 }  // namespace collage::measure::postgres

@@ -66,7 +66,7 @@ TEST_F(ServerConnection, ALongStatementIsWaitedForWhileTheServerExecutesIt) {
   const auto server = connect(500);
   ASSERT_TRUE(server);
   {
-    const LongStatements are_long(*server);
+    server->set_long_statements(true);
     const auto slept = server->execute("SELECT pg_sleep(2)");
     EXPECT_TRUE(slept) << slept.message();
     cluster().pause();
@@ -75,6 +75,7 @@ TEST_F(ServerConnection, ALongStatementIsWaitedForWhileTheServerExecutesIt) {
     EXPECT_TRUE(server->is_lost());
     EXPECT_LT(seconds_since(start), 5) << "nobody says that it is executed";
     cluster().go_on();
+    server->set_long_statements(false);
   }
   ASSERT_TRUE(server->reconnect());
   EXPECT_FALSE(server->execute("SELECT pg_sleep(2)"));
@@ -86,7 +87,7 @@ TEST_F(ServerConnection, AServerWithoutRoomForASecondConnectionExecutes) {
   ASSERT_EQ(PostgresCluster::run(cluster().address("postgres"), "ALTER DATABASE connection CONNECTION LIMIT 1"), "");
   const auto server = connect(500, "guest");
   ASSERT_TRUE(server);
-  const LongStatements are_long(*server);
+  server->set_long_statements(true);
   const auto slept = server->execute("SELECT pg_sleep(1.5)");
   EXPECT_TRUE(slept) << slept.message();
 }
