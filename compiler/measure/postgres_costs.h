@@ -50,7 +50,7 @@ class PostgresCosts : public CostDatabase {
 
   std::unique_ptr<postgres::Connection> server_;
   PostgresCostTable table_;
-  bool only_reads_;        ///< opened to read
+  bool only_reads_;  ///< opened to read
   postgres::Retry retry_;
   bool is_loss_reported_ = false;
 };

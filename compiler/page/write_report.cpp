@@ -80,7 +80,8 @@ std::string page_text(std::span<const PageAsset> assets, std::string_view title,
 bool can_report(support::Diagnostics& diags) {
   if (!page_assets().empty()) return true;
   return diags
-      .error_at(support::Code::BadOption, "--report", "{}", runtime::built_without("d3 and dagre, which draw the page", "REPORT"))
+      .error_at(support::Code::BadOption, "--report", "{}",
+                runtime::built_without("d3 and dagre, which draw the page", "REPORT"))
       .note("Debian has them in `node-d3` and `node-dagre-layout`; CMake takes them in when it configures");
 }
 

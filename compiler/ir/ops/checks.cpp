@@ -161,7 +161,8 @@ bool infer_from_elements(InferContext& ctx, std::string_view op) {
     if (ctx.has_input(i) && constant == nullptr) return ctx.not_constant(i);
     operands.push_back(constant == nullptr ? runtime::TensorView{} : constant->view());
   }
-  runtime::Result<std::vector<Tensor>> results = runtime::find_data_dependent_kernel(op)(operands, ctx.attrs().written());
+  runtime::Result<std::vector<Tensor>> results =
+      runtime::find_data_dependent_kernel(op)(operands, ctx.attrs().written());
   if (!results) return ctx.shape_error(0, results.message());
   for (size_t i = 0; i < results->size(); ++i) ctx.set_output(i, {(*results)[i].dtype(), (*results)[i].shape()});
   return true;

@@ -150,8 +150,8 @@ Result<bool> Queue::has_changed(const Rows& rows) {
   if (rows.size() == 0) return false;
   const int64_t needed = kTablesVersion, there = rows.number(0, 0);
   if (there <= needed) return true;
-  return Status::error(fmt::format(
-      "another program made its tables again: they have version {}, this program needs {}", there, needed));
+  return Status::error(
+      fmt::format("another program made its tables again: they have version {}, this program needs {}", there, needed));
 }
 
 /// Who puts a job again locks it: either it waits here, and finds no job, or the job is found to be wanted.

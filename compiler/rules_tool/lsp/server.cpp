@@ -110,7 +110,9 @@ Json id_of(const Json& message) {
 
 }  // namespace
 
-bool serve(std::istream& in, std::ostream& out, support::Diagnostics&) { return Server(in, out).run(); }
+bool serve(std::istream& in, std::ostream& out, support::Diagnostics&) {
+  return Server(in, out).run();
+}
 
 bool Server::run() {
   const bool was_shut_down = serve();

@@ -107,9 +107,7 @@ class BoundProver {
     Proof::Case described;
   };
 
-  bool is_spent() const {
-    return proof_.cases.size() >= options_.cases || work_ >= options_.work || is_out_of_time();
-  }
+  bool is_spent() const { return proof_.cases.size() >= options_.cases || work_ >= options_.work || is_out_of_time(); }
   bool is_out_of_time() const {
     if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) return true;
     return options_.max_seconds && std::chrono::duration<double>(Clock::now() - start_).count() > *options_.max_seconds;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/place/solve.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,6 +7,7 @@
 
 #include "compiler/place/baselines/tvm_search.h"
 #include "compiler/place/evaluate/evaluate.h"
+#include "compiler/place/solve.h"
 #include "runtime/support/source_manager.h"
 #include "tests/unit/compiler/place/problem_sketch.h"
 

@@ -232,12 +232,11 @@ TEST_F(FleetQueue, ProgramsOfOtherVersionsEnd) {
 TEST_F(FleetQueue, AClaimReadsAnIndexAndNotTheTable) {
   const auto needs = queue_->need_ids({need_of(wanted("a").environment)});
   put_one(wanted("a"));
-  ASSERT_EQ(
-      PostgresCluster::run(address_,
-                           "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked) "
-                           "SELECT need, environment, 'more ' || n, timeout_ps, repeats, asked "
-                           "FROM collage.job, generate_series(1, 20000) AS n; ANALYZE collage.job"),
-      "");
+  ASSERT_EQ(PostgresCluster::run(address_,
+                                 "INSERT INTO collage.job(need, environment, candidate, timeout_ps, repeats, asked) "
+                                 "SELECT need, environment, 'more ' || n, timeout_ps, repeats, asked "
+                                 "FROM collage.job, generate_series(1, 20000) AS n; ANALYZE collage.job"),
+            "");
   std::string statement = Queue::claim_statement();
   for (const auto& [parameter, value] :
        {std::pair<std::string, std::string>{"$1", fmt::format("'{{{}}}'", needs->at(0))}, {"$2", "1"}, {"$3", "15"}}) {
