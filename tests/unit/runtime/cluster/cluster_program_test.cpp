@@ -233,7 +233,13 @@ TEST(ClusterProgram, AFailureLeavesNobodyBeforeAnArena) {
       ASSERT_EQ(answer.wait_for(std::chrono::seconds(20)), std::future_status::ready) << arenas << " " << failing;
       if (!answer.get()) ++failed;
     }
-    EXPECT_GE(failed, 11U);
+    // How many channels had begun another request when one failed is a matter of time; what comes later fails.
+    EXPECT_GE(failed, 1U);
+    for (int r = 0; r < 11; ++r) {
+      auto later = cluster[0].submit({counting(kShape)});
+      ASSERT_EQ(later.wait_for(std::chrono::seconds(20)), std::future_status::ready) << arenas << " " << failing;
+      EXPECT_FALSE(later.get()) << arenas << " " << failing;
+    }
     for (const Status& status : cluster.end()) EXPECT_FALSE(status);
   }
 }
