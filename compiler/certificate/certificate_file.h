@@ -6,7 +6,7 @@
 // null where there is none. Values of equal conversions share a table. `kept`: values inside a candidate that take
 // memory.
 //
-//     {"collage_certificate": 4, "model": "digits",
+//     {"collage_certificate": 5, "model": "digits",
 //      "about": {"model": HASH, "files": [["npu.rules", HASH], …], "options": {"--forbid": ["*=npu"], …},
 //                "words": ["`--forbid *=npu`: nodes do not run there", …], "costs": "estimated" or "measured",
 //                "problem": HASH},
@@ -42,6 +42,9 @@
 #include "runtime/core/status.h"
 
 namespace collage::certificate {
+
+/// Of the file. Others are refused.
+constexpr int kVersion = 5;
 
 struct Names {
   std::string model;

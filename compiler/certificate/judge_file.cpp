@@ -14,9 +14,8 @@ FileJudgement judge_file(const std::string& path) {
     diags.error_at(code, path, "{}", why);
     return FileJudgement{FileJudgement::Verdict::Refused, {}, diags.render()};
   };
-  std::string why;
-  const std::optional<support::FileId> id = sources.load(path, &why);
-  if (!id) return refuse(Code::CannotRead, "cannot read: " + why);
+  const runtime::Result<support::FileId> id = sources.load(path);
+  if (!id) return refuse(Code::CannotRead, "cannot read: " + id.message());
   const runtime::Result<CertificateFile> file = read_certificate(sources.text(*id));
   if (!file) return refuse(Code::BadCertificate, file.message());
   const runtime::Result<Judgement> judgement = check_certificate(*file);

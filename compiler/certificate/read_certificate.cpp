@@ -59,7 +59,7 @@ class Reader {
     }
     const Place top{root, "the file"};
     const int64_t version = integer(top, "collage_certificate", {0, kMaxAmount});
-    if (fault_.empty() && version != 4) fail("it is of version {}, only 4 can be read", version);
+    if (fault_.empty() && version != kVersion) fail("it is of version {}, only {} can be read", version, kVersion);
     read_about(top);
     read_problem(top);
     if (fault_.empty()) read_solution(top);

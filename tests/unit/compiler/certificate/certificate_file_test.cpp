@@ -110,38 +110,38 @@ TEST(CertificateFile, OtherTextsAreNone) {
   EXPECT_EQ(fault(read_certificate("")), "it is not JSON");
   EXPECT_EQ(fault(read_certificate("{")), "it is not JSON");
   EXPECT_EQ(fault(read_certificate("[]")), "it is no certificate of `collagec --certificate`");
-  EXPECT_EQ(fault(read_certificate("{\"cost\": 3}")), "it is no certificate of `collagec --certificate`");
+  EXPECT_EQ(fault(read_certificate("{\"cost\":3}")), "it is no certificate of `collagec --certificate`");
 }
 
 TEST(CertificateFile, OneVersionIsRead) {
-  EXPECT_EQ(changed("certificate\": 4", "certificate\": 3"), "it is of version 3, only 4 can be read");
-  EXPECT_EQ(changed("certificate\": 4", "certificate\": 5"), "it is of version 5, only 4 can be read");
+  EXPECT_EQ(changed("certificate\": 5", "certificate\": 4"), "it is of version 4, only 5 can be read");
+  EXPECT_EQ(changed("certificate\": 5", "certificate\": 6"), "it is of version 6, only 5 can be read");
 }
 
 TEST(CertificateFile, IndicesPointAtSomething) {
-  EXPECT_EQ(changed("\"chosen\": [3,4,5]", "\"chosen\": [3,4,6]"), "plan: `chosen` has 6, need 0 to 5");
-  EXPECT_EQ(changed("\"chosen\": [3,4,5]", "\"chosen\": [-1]"), "plan: `chosen` has -1, need 0 to 5");
-  EXPECT_EQ(changed("\"writer\": 2", "\"writer\": 3"), "values[3]: `writer` has 3, need -1 to 2");
+  EXPECT_EQ(changed("\"chosen\":[3,4,5]", "\"chosen\":[3,4,6]"), "plan: `chosen` has 6, need 0 to 5");
+  EXPECT_EQ(changed("\"chosen\":[3,4,5]", "\"chosen\":[-1]"), "plan: `chosen` has -1, need 0 to 5");
+  EXPECT_EQ(changed("\"writer\":2", "\"writer\":3"), "values[3]: `writer` has 3, need -1 to 2");
   EXPECT_EQ(changed("\"host_plain\": 0", "\"host_plain\": 2"), "the file: `host_plain` has 2, need 0 to 1");
   EXPECT_EQ(changed("\"constants\": []", "\"constants\": [], \"constants\": [-1]"),
             "the file: `constants` has -1, need 0 to 1152921504606846976");
 }
 
 TEST(CertificateFile, NumbersAreWholeAndCanBeAddedUp) {
-  EXPECT_EQ(changed("\"cost\": 18", "\"cost\": 18.5"), "plan: `cost` is not a number that can stand there");
-  EXPECT_EQ(changed("\"cost\": 18", "\"cost\": \"18\""), "plan: `cost` is not a number that can stand there");
-  EXPECT_EQ(changed("\"cost\": 18", "\"cost\": 18446744073709551615"),
+  EXPECT_EQ(changed("\"cost\":18", "\"cost\":18.5"), "plan: `cost` is not a number that can stand there");
+  EXPECT_EQ(changed("\"cost\":18", "\"cost\":\"18\""), "plan: `cost` is not a number that can stand there");
+  EXPECT_EQ(changed("\"cost\":18", "\"cost\":18446744073709551615"),
             "plan: `cost` is not a number that can stand there");
-  EXPECT_EQ(changed("\"cost\": 18", "\"cost\": 1152921504606846977"),
+  EXPECT_EQ(changed("\"cost\":18", "\"cost\":1152921504606846977"),
             "plan: `cost` is not a number that can stand there");
-  EXPECT_EQ(changed("\"cost\": 18", "\"cost\": 1152921504606846976"), "");
+  EXPECT_EQ(changed("\"cost\":18", "\"cost\":1152921504606846976"), "");
 }
 
 TEST(CertificateFile, PartsThatAreMissingOrOfAnotherKind) {
   EXPECT_EQ(changed("\"plan\":", "\"plans\":"), "the file: `plan` is missing");
-  EXPECT_EQ(changed("\"optimal\": true", "\"optimal\": 1"), "claim: `optimal` is neither true nor false");
-  EXPECT_EQ(changed("\"backend\": \"host\"", "\"backend\": 5"), "owners[0]: `backend` is not a text");
-  EXPECT_EQ(changed("\"chosen\": [3,4,5]", "\"chosen\": 3"), "plan: `chosen` is not a list");
+  EXPECT_EQ(changed("\"optimal\":true", "\"optimal\":1"), "claim: `optimal` is neither true nor false");
+  EXPECT_EQ(changed("\"backend\":\"host\"", "\"backend\":5"), "owners[0]: `backend` is not a text");
+  EXPECT_EQ(changed("\"chosen\":[3,4,5]", "\"chosen\":3"), "plan: `chosen` is not a list");
 }
 
 }  // namespace
