@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ir/graph/copy_node.h"
+#include "compiler/ir/graph/subgraph.h"
 #include "compiler/ir/placement/verify.h"
 #include "compiler/match/rewrite.h"
 #include "compiler/plan/find_matches.h"
@@ -16,25 +17,13 @@ using ir::NodeId;
 using ir::Partition;
 using ir::ValueId;
 
-/// The body as a model of its own: its inputs are what it reads, its outputs what others read of it. Names are kept.
+/// Returns the body as a model of its own: its inputs are what it reads, its outputs what others read of it. Names and
+/// pins are kept.
 Graph body_of(const Graph& graph, const Partition& partition) {
-  Graph body;
-  std::vector<ValueId> copies(graph.value_count());
-  auto copied = [&](ValueId id) -> ValueId {
-    if (!id.is_valid() || copies[id.slot()].is_valid()) return id.is_valid() ? copies[id.slot()] : id;
-    const ir::Value& value = graph.value(id);
-    copies[id.slot()] = value.is_constant() ? body.add_constant(value.name, *value.constant, value.span)
-                                            : body.add_input(value.name, value.type, value.span);
-    return copies[id.slot()];
-  };
-  for (NodeId id : partition.nodes) {
-    const NodeId copy = ir::copy_node(
-        graph, id, body, copied, [&](ValueId result) { return graph.value(result).name; },
-        [&](ValueId old, ValueId made) { copies[old.slot()] = made; });
-    body.node(copy).pin = graph.node(id).pin;
-  }
-  for (const ir::BoundaryValue& output : partition.outputs) body.mark_output(copied(output.value));
-  return body;
+  ir::Subgraph body = ir::make_subgraph(graph, partition.nodes);
+  for (NodeId copy : body.graph.node_ids()) body.graph.node(copy).pin = graph.node(partition.nodes[copy.slot()]).pin;
+  for (const ir::BoundaryValue& output : partition.outputs) body.graph.mark_output(body.copies.at(output.value));
+  return std::move(body.graph);
 }
 
 /// Puts bodies together again, in an order in which they can run.

@@ -12,7 +12,7 @@
 #include "compiler/codegen/c/c_numbers.h"
 #include "compiler/codegen/lower/fuse.h"
 #include "compiler/codegen/lower/lower_group.h"
-#include "compiler/ir/graph/copy_node.h"
+#include "compiler/ir/graph/subgraph.h"
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/ir/placement/placement.h"
 #include "runtime/core/room.h"
@@ -36,47 +36,26 @@ bool reads_weights(const ir::Node& node) {
 }
 
 /// The partition as a graph whose unpacked weights are inputs, so that no kernel packs them.
-class WeightlessGraph {
- public:
-  WeightlessGraph(const ir::Graph& graph, const std::vector<NodeId>& nodes) : from_(graph) {
+struct WeightlessGraph {
+  WeightlessGraph(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
+    ir::SubgraphOptions options;
+    std::set<ValueId> weights;
     for (NodeId id : nodes) {
       const ir::Node& node = graph.node(id);
       for (ValueId input : node.inputs) {
-        bool is_weight = input.is_valid() && graph.value(input).is_constant() && reads_weights(node);
-        if (is_weight && graph.value(input).type.dtype == ir::DType::F32) weights_.insert(input);
+        const bool is_weight = input.is_valid() && graph.value(input).is_constant() && reads_weights(node) &&
+                               graph.value(input).type.dtype == ir::DType::F32;
+        if (is_weight && weights.insert(input).second) options.inputs.push_back(input);
       }
     }
-    for (NodeId id : nodes) add(id);
-    for (ValueId output : ir::boundary_outputs(graph, nodes)) to.mark_output(mapped_.at(output));
+    ir::Subgraph copied = ir::make_subgraph(graph, nodes, options);
+    to = std::move(copied.graph);
+    for (const auto& [old, copy] : copied.copies) origin[copy] = old;
+    for (ValueId output : ir::boundary_outputs(graph, nodes)) to.mark_output(copied.copies.at(output));
   }
 
   ir::Graph to;
   std::map<ValueId, ValueId> origin;  ///< value here => value of the model
-
- private:
-  ValueId map(ValueId id) {
-    auto [at, is_new] = mapped_.try_emplace(id);
-    if (!is_new) return at->second;
-    const ir::Value& value = from_.value(id);
-    bool stays = value.is_constant() && weights_.count(id) == 0;
-    at->second = stays ? to.add_constant(value.name, *value.constant) : to.add_input(value.name, value.type);
-    origin[at->second] = id;
-    return at->second;
-  }
-
-  void add(NodeId id) {
-    ir::copy_node(
-        from_, id, to, [&](ValueId operand) { return map(operand); },
-        [&](ValueId result) { return from_.value(result).name; },
-        [&](ValueId old, ValueId copy) {
-          mapped_[old] = copy;
-          origin[copy] = old;
-        });
-  }
-
-  const ir::Graph& from_;
-  std::set<ValueId> weights_;
-  std::map<ValueId, ValueId> mapped_;
 };
 
 class FunctionWriter {
