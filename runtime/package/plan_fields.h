@@ -4,6 +4,7 @@
 // count kPackageVersion (package_file.h) up.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <variant>
@@ -31,218 +32,51 @@ struct AlternativeNames<Step> {
   static constexpr std::array<std::string_view, 4> names = {"host", "library", "device", "convert"};
 };
 
-template <typename Archive>
-void fields(Archive& a, MemorySpace& whole) {
-  auto& [name, arena_bytes, constant_bytes, capacity] = whole;
-  a("name", name);
-  a("arena_bytes", arena_bytes);
-  a("constant_bytes", constant_bytes);
-  a("capacity", capacity);
+/// Calls the archive with the name and the place of each field; `names` is `a, b, c`.
+template <typename Archive, typename... Fields>
+void visit_fields(Archive& archive, std::string_view names, Fields&... fields) {
+  const auto next = [&names] {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(name.size() + 2, names.size()));
+    return name;
+  };
+  (archive(next(), fields), ...);
 }
 
-template <typename Archive>
-void fields(Archive& a, LinkHop& whole) {
-  auto& [from, to, duplex] = whole;
-  a("from", from);
-  a("to", to);
-  a("duplex", duplex);
-}
+#define COLLAGE_VISIT(...) visit_fields(a, #__VA_ARGS__, __VA_ARGS__)
 
-template <typename Archive>
-void fields(Archive& a, DeviceSpec::Link& whole) {
-  auto& [to, bytes_per_second, latency, duplex, hops] = whole;
-  a("to", to);
-  a("bytes_per_second", bytes_per_second);
-  a("latency", latency);
-  a("duplex", duplex);
-  a("hops", hops);
-}
+/// COLLAGE_FIELDS(LinkHop, from, to, duplex): all fields of the struct, in their order.
+#define COLLAGE_FIELDS(Type, ...)        \
+  template <typename Archive>            \
+  void fields(Archive& a, Type& whole) { \
+    auto& [__VA_ARGS__] = whole;         \
+    COLLAGE_VISIT(__VA_ARGS__);          \
+  }
 
-template <typename Archive>
-void fields(Archive& a, DeviceSpec& whole) {
-  auto& [space, kind, attrs, links, copy_queue] = whole;
-  a("space", space);
-  a("kind", kind);
-  a("attrs", attrs);
-  a("links", links);
-  a("copy_queue", copy_queue);
-}
-
-template <typename Archive>
-void fields(Archive& a, Quantisation& whole) {
-  auto& [scale, zero] = whole;
-  a("scale", scale);
-  a("zero", zero);
-}
-
-template <typename Archive>
-void fields(Archive& a, Storage& whole) {
-  auto& [type, quantisation] = whole;
-  a("type", type);
-  a("quantisation", quantisation);
-}
-
-template <typename Archive>
-void fields(Archive& a, TensorForm& whole) {
-  auto& [layout, storage] = whole;
-  a("layout", layout);
-  a("storage", storage);
-}
-
-template <typename Archive>
-void fields(Archive& a, StoredTensor& whole) {
-  auto& [dtype, shape, form, encoding, encoded_bytes] = whole;
-  a("dtype", dtype);
-  a("shape", shape);
-  a("form", form);
-  a("encoding", encoding);
-  a("encoded_bytes", encoded_bytes);
-}
-
-template <typename Archive>
-void fields(Archive& a, Buffer& whole) {
-  auto& [name, space, is_constant, offset, tensor] = whole;
-  a("name", name);
-  a("space", space);
-  a("is_constant", is_constant);
-  a("offset", offset);
-  a("tensor", tensor);
-}
-
-template <typename Archive>
-void fields(Archive& a, ConstantInit& whole) {
-  auto& [buffer, data] = whole;
-  a("buffer", buffer);
-  a("data", data);
-}
-
-template <typename Archive>
-void fields(Archive& a, LoweringArg& whole) {
-  auto& [name, slot, value] = whole;
-  a("name", name);
-  a("slot", slot);
-  a("value", value);
-}
-
-template <typename Archive>
-void fields(Archive& a, LoweringCall& whole) {
-  auto& [rule, kind, symbol, args, ops, results, precision] = whole;
-  a("rule", rule);
-  a("kind", kind);
-  a("symbol", symbol);
-  a("args", args);
-  a("ops", ops);
-  a("results", results);
-  a("precision", precision);
-}
-
-template <typename Archive>
-void fields(Archive& a, LibraryValue& whole) {
-  auto& [dtype, shape, constant, layout, encoding] = whole;
-  a("dtype", dtype);
-  a("shape", shape);
-  a("constant", constant);
-  a("layout", layout);
-  a("encoding", encoding);
-}
-
-template <typename Archive>
-void fields(Archive& a, LibraryOp& whole) {
-  auto& [op, attrs, inputs, outputs] = whole;
-  a("op", op);
-  a("attrs", attrs);
-  a("inputs", inputs);
-  a("outputs", outputs);
-}
-
-template <typename Archive>
-void fields(Archive& a, LibraryProgram& whole) {
-  auto& [values, ops, inputs, outputs, calls] = whole;
-  a("values", values);
-  a("ops", ops);
-  a("inputs", inputs);
-  a("outputs", outputs);
-  a("calls", calls);
-}
-
-template <typename Archive>
-void fields(Archive& a, OpCall& whole) {
-  auto& [op, attrs, inputs, outputs, checked] = whole;
-  a("op", op);
-  a("attrs", attrs);
-  a("inputs", inputs);
-  a("outputs", outputs);
-  a("checked", checked);
-}
-
-template <typename Archive>
-void fields(Archive& a, KernelCall& whole) {
-  auto& [symbol, buffers, extent, grain, scratch_bytes, name] = whole;
-  a("symbol", symbol);
-  a("buffers", buffers);
-  a("extent", extent);
-  a("grain", grain);
-  a("scratch_bytes", scratch_bytes);
-  a("name", name);
-}
-
-template <typename Archive>
-void fields(Archive& a, LibraryCall& whole) {
-  auto& [library, program, inputs, outputs, text] = whole;
-  a("library", library);
-  a("program", program);
-  a("inputs", inputs);
-  a("outputs", outputs);
-  a("text", text);
-}
-
-template <typename Archive>
-void fields(Archive& a, HostStep& whole) {
-  auto& [partition, calls] = whole;
-  a("partition", partition);
-  a("calls", calls);
-}
-
-template <typename Archive>
-void fields(Archive& a, LibraryStep& whole) {
-  auto& [partition, library, program, inputs, outputs, text] = whole;
-  a("partition", partition);
-  a("library", library);
-  a("program", program);
-  a("inputs", inputs);
-  a("outputs", outputs);
-  a("text", text);
-}
-
-template <typename Archive>
-void fields(Archive& a, DeviceStep& whole) {
-  auto& [partition, device, ops, duration, calls] = whole;
-  a("partition", partition);
-  a("device", device);
-  a("ops", ops);
-  a("duration", duration);
-  a("calls", calls);
-}
-
-template <typename Archive>
-void fields(Archive& a, ConvertStep& whole) {
-  auto& [from, to, cost, kernel] = whole;
-  a("from", from);
-  a("to", to);
-  a("cost", cost);
-  a("kernel", kernel);
-}
-
-template <typename Archive>
-void fields(Archive& a, PlanPartition& whole) {
-  auto& [name, backend, instance, nodes, cost, rules] = whole;
-  a("name", name);
-  a("backend", backend);
-  a("instance", instance);
-  a("nodes", nodes);
-  a("cost", cost);
-  a("rules", rules);
-}
+COLLAGE_FIELDS(MemorySpace, name, arena_bytes, constant_bytes, capacity)
+COLLAGE_FIELDS(LinkHop, from, to, duplex)
+COLLAGE_FIELDS(DeviceSpec::Link, to, bytes_per_second, latency, duplex, hops)
+COLLAGE_FIELDS(DeviceSpec, space, kind, attrs, links, copy_queue)
+COLLAGE_FIELDS(Quantisation, scale, zero)
+COLLAGE_FIELDS(Storage, type, quantisation)
+COLLAGE_FIELDS(TensorForm, layout, storage)
+COLLAGE_FIELDS(StoredTensor, dtype, shape, form, encoding, encoded_bytes)
+COLLAGE_FIELDS(Buffer, name, space, is_constant, offset, tensor)
+COLLAGE_FIELDS(ConstantInit, buffer, data)
+COLLAGE_FIELDS(LoweringArg, name, slot, value)
+COLLAGE_FIELDS(LoweringCall, rule, kind, symbol, args, ops, results, precision)
+COLLAGE_FIELDS(LibraryValue, dtype, shape, constant, layout, encoding)
+COLLAGE_FIELDS(LibraryOp, op, attrs, inputs, outputs)
+COLLAGE_FIELDS(LibraryProgram, values, ops, inputs, outputs, calls)
+COLLAGE_FIELDS(OpCall, op, attrs, inputs, outputs, checked)
+COLLAGE_FIELDS(KernelCall, symbol, buffers, extent, grain, scratch_bytes, name)
+COLLAGE_FIELDS(LibraryCall, library, program, inputs, outputs, text)
+COLLAGE_FIELDS(HostStep, partition, calls)
+COLLAGE_FIELDS(LibraryStep, partition, library, program, inputs, outputs, text)
+COLLAGE_FIELDS(DeviceStep, partition, device, ops, duration, calls)
+COLLAGE_FIELDS(ConvertStep, from, to, cost, kernel)
+COLLAGE_FIELDS(PlanPartition, name, backend, instance, nodes, cost, rules)
+COLLAGE_FIELDS(KnownRun, inputs, outputs)
 
 template <typename Archive>
 void fields(Archive& a, PlanPort& whole) {
@@ -253,31 +87,16 @@ void fields(Archive& a, PlanPort& whole) {
 }
 
 template <typename Archive>
-void fields(Archive& a, KnownRun& whole) {
-  auto& [inputs, outputs] = whole;
-  a("inputs", inputs);
-  a("outputs", outputs);
-}
-
-template <typename Archive>
 void fields(Archive& a, Plan& whole) {
   auto& [model, part, spaces, devices, buffers, constants, host_constants, partitions, steps, lanes, inputs, outputs,
          predicted, is_concurrent, known_runs] = whole;
   static_cast<void>(part);            // the package knows whose section it is
   static_cast<void>(host_constants);  // a section of its own
-  a("model", model);
-  a("spaces", spaces);
-  a("devices", devices);
-  a("buffers", buffers);
-  a("constants", constants);
-  a("partitions", partitions);
-  a("steps", steps);
-  a("lanes", lanes);
-  a("inputs", inputs);
-  a("outputs", outputs);
-  a("predicted", predicted);
-  a("is_concurrent", is_concurrent);
-  a("known_runs", known_runs);
+  COLLAGE_VISIT(model, spaces, devices, buffers, constants, partitions, steps, lanes, inputs, outputs, predicted,
+                is_concurrent, known_runs);
 }
+
+#undef COLLAGE_FIELDS
+#undef COLLAGE_VISIT
 
 }  // namespace collage::runtime

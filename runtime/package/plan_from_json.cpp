@@ -26,11 +26,11 @@ class PlanFromJson {
   }
 
   template <typename T>
-  void operator()(const char* name, T& value) {
+  void operator()(std::string_view name, T& value) {
     if (!wrong_.empty()) return;
     const auto found = object_->find(name);
     const std::string outer = path_;
-    path_ += path_.empty() ? name : "." + std::string(name);
+    path_ += (path_.empty() ? "" : ".") + std::string(name);
     if (found == object_->end()) return fail("is missing");
     ++taken_;
     read(*found, value);

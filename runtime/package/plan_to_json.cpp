@@ -19,7 +19,7 @@ class PlanToJson {
   }
 
   template <typename T>
-  void operator()(const char* name, T& value) {
+  void operator()(std::string_view name, T& value) {
     json made = write(value);
     object_[name] = std::move(made);
   }

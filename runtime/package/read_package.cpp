@@ -11,6 +11,7 @@
 #include "runtime/core/code_features.h"
 #include "runtime/core/external_functions.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/tiles.h"
 #include "runtime/package/package.h"
 #include "runtime/package/package_file.h"
@@ -82,8 +83,7 @@ class AboutReader {
       return Status::error("was compiled for " + text("architecture") + ", this machine is " + host_architecture());
     }
     std::string missing;
-    for (const std::string& feature : missing_features(features, host_capabilities()))
-      missing += (missing.empty() ? "" : ", ") + feature;
+    for (const std::string& feature : missing_features(features, host_capabilities())) add_to_list(missing, feature);
     if (!missing.empty()) {
       return Status::error("was compiled for a processor with " + missing + ", which this one lacks: it was made on `" +
                            text("processor") + "`");
