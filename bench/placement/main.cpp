@@ -33,7 +33,7 @@ std::optional<bench::Skeleton> read_model(const std::string& path) {
   const std::filesystem::path file(path);
   if (file.extension() == ".onnx") {
     graph = import::import_onnx(path, diags, {});
-  } else if (std::optional<support::FileId> id = sources.load(path, nullptr)) {
+  } else if (const auto id = sources.load(path)) {
     std::optional<sema::Model> model = sema::load_model_text(sources, *id, file.parent_path().string(), diags);
     if (model) graph = std::move(model->graph);
   }
@@ -137,9 +137,8 @@ void compare(const bench::Skeleton& skeleton, char setting, double budget) {
     place::SearchOptions options;
     options.max_seconds = budget;
     if (place::is_exact(strategy)) options.max_states = UINT64_MAX / 1024;
-    std::string why;
     const auto start = std::chrono::steady_clock::now();
-    const std::optional<place::Solution> found = place::solve(problem, strategy, options, &why);
+    const runtime::Result<place::Solution> found = place::solve(problem, strategy, options);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     if (!found) {
       line += fmt::format("  {} -", place::to_string(strategy).substr(0, 15));

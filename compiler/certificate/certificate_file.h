@@ -43,7 +43,7 @@
 
 namespace collage::certificate {
 
-/// Of the file. Others are refused.
+/// The version of the file that is written. Others are refused.
 constexpr int kVersion = 5;
 
 struct Names {

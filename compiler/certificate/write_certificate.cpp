@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// to_json of certificate_file.h. Each candidate, value, owner and share is a small JSON value of its own, printed on one
-// line: there may be hundreds of thousands of them.
+// to_json of certificate_file.h. Each candidate, value, owner and share is a small JSON value of its own, printed on
+// one line: there may be hundreds of thousands of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -203,7 +203,8 @@ Json plan_of(const place::Solution& solution) {
 std::string problem_hash(const CertificateFile& file) {
   Object object;
   add_problem(file, &object);
-  return fmt::format("{:016x}", runtime::checksum(std::as_bytes(std::span(object.finish()))));
+  const std::string text = object.finish();
+  return fmt::format("{:016x}", runtime::checksum(std::as_bytes(std::span(text))));
 }
 
 std::string to_json(const CertificateFile& file) {

@@ -20,6 +20,7 @@
 #include "runtime/core/checked_size.h"
 #include "runtime/core/code_features.h"
 #include "runtime/core/executable_memory.h"
+#include "runtime/core/joined.h"
 
 namespace collage::codegen {
 namespace {
@@ -170,9 +171,8 @@ class JitImpl : public Jit {
 
   // `%y Conv+Relu`
   static std::string describe(const ir::Graph& graph, const Group& group) {
-    std::string text;
-    for (ir::NodeId node : group.nodes) text += (text.empty() ? "" : "+") + std::string(graph.node(node).op->name);
-    return "%" + graph.value(group.stored.front()).name + " " + text;
+    return "%" + graph.value(group.stored.front()).name + " " +
+           runtime::joined(group.nodes, "+", [&](ir::NodeId node) { return graph.node(node).op->name; });
   }
 
   struct Kernel {

@@ -205,7 +205,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
       SearchInput input = search_input(built, written);
       input.options.is_probe = is_probe;
-      return PlacementSearch(input).solve(input.built);
+      return PlacementSearch(input).solve(input.built).to_optional();
     };
     options.lazy = &lazy;
   }
@@ -263,15 +263,14 @@ SearchInput Compilation::search_input(const Candidates& candidates) const {
 std::optional<FoundPlacement> Compilation::find_placement(const Candidates& candidates, const place::Strategy& strategy,
                                                           support::Diagnostics& diags, SearchLog* log,
                                                           bool compiles) const {
-  std::string why;
   SearchInput input = search_input(candidates);
   input.log = log;
   input.compiles = compiles;
-  std::optional<FoundPlacement> found = PlacementSearch(input, strategy).find(&why);
+  runtime::Result<FoundPlacement> found = PlacementSearch(input, strategy).find();
   const std::string option = "--strategy=" + settings_.strategy;
-  if (!found) return diags.error_at(Code::NoPlacement, option, "no placement was found: {}", why);
+  if (!found) return diags.error_at(Code::NoPlacement, option, "no placement was found: {}", found.message());
   if (!found->solution.given_up.empty()) diags.warning_at(Code::NoPlacement, option, "{}", found->solution.given_up);
-  return found;
+  return std::move(*found);
 }
 
 }  // namespace collage::driver

@@ -152,8 +152,8 @@ bool export_costs(const CostsRequest& request, Diagnostics& diags) {
   const size_t refused = std::erase_if(*rows, [](const CostRow& row) { return !row.problem.empty(); });
   if (refused > 0)
     diags.warning_at(Code::CostDatabase, measure::shown_database(request.database),
-                     "{} cost{} left out, since {} impossible", refused, refused == 1 ? " was" : "s were",
-                     refused == 1 ? "it is" : "they are");
+                     "{} {} left out, since {} impossible", runtime::counted(refused, "cost"),
+                     refused == 1 ? "was" : "were", refused == 1 ? "it is" : "they are");
   const bool is_csv = is_file ? request.names[0].ends_with(".csv") : request.form == Form::Csv;
   if (!is_file) return print_in(is_csv ? Form::Csv : Form::Json, *rows), true;
   return support::write_file(request.names[0], is_csv ? to_csv(*rows) : to_json(*rows), diags);
@@ -163,10 +163,9 @@ bool import_costs(const CostsRequest& request, support::SourceManager& sources, 
   std::vector<CostRow> rows;
   bool is_good = true;
   for (const std::string& path : request.names) {
-    std::string why;
-    const std::optional<support::FileId> file = sources.load(path, &why);
+    const runtime::Result<support::FileId> file = sources.load(path);
     if (!file) {
-      is_good = diags.error_at(Code::CannotRead, path, "cannot read: {}", why);
+      is_good = diags.error_at(Code::CannotRead, path, "cannot read: {}", file.message());
       continue;
     }
     auto read = read_costs(sources, *file, diags);

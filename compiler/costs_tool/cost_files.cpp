@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/costs_tool/fields.h"
+#include "runtime/core/joined.h"
 #include "runtime/support/csv.h"
 #include "runtime/support/utf8.h"
 
@@ -197,14 +198,11 @@ std::optional<std::vector<CostRow>> read_json(std::string_view text, FileId file
 }  // namespace
 
 std::string to_csv(const std::vector<CostRow>& rows) {
-  std::string text;
-  for (const Field& field : fields()) text += fmt::format("{}{}", text.empty() ? "" : ",", field.name);
-  text += "\n";
+  std::string text = runtime::joined(fields(), ",", [](const Field& field) { return field.name; }) + "\n";
   for (const CostRow& row : rows) {
-    for (const Field& field : fields()) {
-      if (&field != &fields().front()) text += ",";
-      text += field.is_number ? std::to_string(field.number(row)) : support::csv_quoted(field.text_of(row));
-    }
+    text += runtime::joined(fields(), ",", [&](const Field& field) {
+      return field.is_number ? std::to_string(field.number(row)) : support::csv_quoted(field.text_of(row));
+    });
     text += "\n";
   }
   return text;

@@ -78,11 +78,10 @@ class Bisection {
   std::optional<plan::CheckRow> judge(const ir::Partition& partition) {
     ++judged_;
     support::Diagnostics unheard(command_.sources);
-    std::string problem;
-    auto report = check(partition, unheard, &problem);
+    const runtime::Result<plan::CheckReport> report = check(partition, unheard);
     if (!report) {
-      refused_.push_back(
-          fmt::format("{} on {} {}: {}", partition.name, partition.instance, nodes_text(graph_, partition), problem));
+      refused_.push_back(fmt::format("{} on {} {}: {}", partition.name, partition.instance,
+                                     nodes_text(graph_, partition), report.message()));
       return std::nullopt;
     }
     const auto wrong =
@@ -90,24 +89,17 @@ class Bisection {
     return wrong == report->rows.end() ? std::nullopt : std::optional(*wrong);
   }
 
-  std::optional<plan::CheckReport> check(const ir::Partition& partition, support::Diagnostics& diags,
-                                         std::string* problem) {
+  runtime::Result<plan::CheckReport> check(const ir::Partition& partition, support::Diagnostics& diags) {
+    using runtime::Status;
     const plan::PlanTargets& targets = command_.compilation.targets();
     ir::PlacedGraph alone = ir::extract_partition(graph_, partition, {graph_.name});
-    *problem = "it cannot be compiled alone";
-    if (plan::find_matches(alone.graph, targets, &alone.placement)) {
-      *problem = "its rules do not match it alone";
-      return std::nullopt;
-    }
+    if (plan::find_matches(alone.graph, targets, &alone.placement))
+      return Status::error("its rules do not match it alone");
     const ProgramOptions options{.cache = command_.compilation.cache()};
     std::optional<Program> program = build_program(alone.graph, alone.placement, targets, options, diags);
-    if (!program) return std::nullopt;
-    auto executor = load_program(*program, command_.compilation.settings().threads, diags);
-    if (executor == nullptr) return std::nullopt;
-    auto report = plan::check_plan(alone.graph, program->built, *executor, inputs_of(partition));
-    if (report) return std::move(*report);
-    *problem = report.message();
-    return std::nullopt;
+    auto executor = program ? load_program(*program, command_.compilation.settings().threads, diags) : nullptr;
+    if (executor == nullptr) return Status::error("it cannot be compiled alone");
+    return plan::check_plan(alone.graph, program->built, *executor, inputs_of(partition));
   }
 
   /// What the same instance could run alone of the partition, small ones first.

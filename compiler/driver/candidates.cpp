@@ -28,22 +28,20 @@ std::optional<Candidates> read_candidates(Command& command) {
   });
 }
 
-std::optional<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy,
-                                                         std::string* why) {
+runtime::Result<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy) {
   // The placement is only offered: that a constraint forbids it is no error.
   support::Diagnostics quiet(command.sources);
   std::optional<Candidates> followed = command.compilation.find_candidates(command.offered, nullptr, quiet);
   if (followed) {
-    std::optional<FoundPlacement> found =
-        PlacementSearch(command.compilation.search_input(*followed), strategy).find(why);
+    runtime::Result<FoundPlacement> found =
+        PlacementSearch(command.compilation.search_input(*followed), strategy).find();
     if (found) found->problem = std::make_shared<const place::Problem>(std::move(followed->built.problem));
     return found;
   }
-  if (!quiet.records().empty()) {
-    const support::DiagnosticRecord& first = quiet.records().front();
-    *why = first.where.empty() ? first.message : fmt::format("{}: {}", first.where, first.message);
-  }
-  return std::nullopt;
+  if (quiet.records().empty()) return runtime::Status::error("");
+  const support::DiagnosticRecord& first = quiet.records().front();
+  return runtime::Status::error(first.where.empty() ? first.message
+                                                    : fmt::format("{}: {}", first.where, first.message));
 }
 
 }  // namespace collage::driver

@@ -129,9 +129,8 @@ class PlanChecker {
   }
 
   std::optional<CertificateFile> read(const std::string& path) {
-    std::string why;
-    const std::optional<support::FileId> id = sources_.load(path, &why);
-    if (!id) return diags_.error_at(Code::CannotRead, path, "cannot read: {}", why);
+    const runtime::Result<support::FileId> id = sources_.load(path);
+    if (!id) return diags_.error_at(Code::CannotRead, path, "cannot read: {}", id.message());
     runtime::Result<CertificateFile> file = certificate::read_certificate(sources_.text(*id));
     if (!file) return diags_.error_at(Code::BadCertificate, path, "{}", file.message());
     return std::move(*file);

@@ -15,6 +15,7 @@
 #include "compiler/page/report_data.h"
 #include "compiler/program/program.h"
 #include "compiler/report/quantize_report.h"
+#include "runtime/core/status.h"
 #include "runtime/package/package.h"
 #include "runtime/runner/bind_inputs.h"
 
@@ -94,9 +95,8 @@ bool save_placement(const Command& command, const ir::Placement& placement);
 std::optional<ir::Placement> read_written(const Command& command, const std::string& path);
 /// The candidates for the placement files of the request. Returns nullopt after errors.
 std::optional<Candidates> read_candidates(Command& command);
-/// The placement of `--candidate-placement` as it is; what it does not name is searched. Returns nullopt where it
-/// cannot be followed, for the reason in `why`.
-std::optional<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy,
-                                                         std::string* why);
+/// The placement of `--candidate-placement` as it is; what it does not name is searched. Fails where it cannot be
+/// followed.
+runtime::Result<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy);
 
 }  // namespace collage::driver

@@ -17,8 +17,7 @@ namespace {
 void add_candidate_placement(Command& command, const SearchInput& input, Comparison& comparison) {
   const std::string& file = command.request.placement.consider;
   if (file.empty()) return;
-  std::string why;
-  std::optional<FoundPlacement> followed = follow_candidate_placement(command, {}, &why);
+  runtime::Result<FoundPlacement> followed = follow_candidate_placement(command, {});
   if (followed) add_row(input, file, std::move(*followed), comparison);
 }
 

@@ -22,10 +22,9 @@ std::optional<Followed> follow(Command& command, const std::string& path) {
   std::optional<Candidates> candidates =
       command.compilation.find_candidates(std::move(*written), nullptr, command.diags);
   if (!candidates) return std::nullopt;
-  std::string why;
-  std::optional<FoundPlacement> found = PlacementSearch(command.compilation.search_input(*candidates)).find(&why);
+  runtime::Result<FoundPlacement> found = PlacementSearch(command.compilation.search_input(*candidates)).find();
   if (found) return Followed{{path, std::move(*found)}, given_places(path, candidates->written)};
-  return command.diags.error_at(support::Code::NoPlacement, path, "no placement was found: {}", why);
+  return command.diags.error_at(support::Code::NoPlacement, path, "no placement was found: {}", found.message());
 }
 
 /// `--report`: both placements. Other backends are told of as though no file fixed anything. False after an error.

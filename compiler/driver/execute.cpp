@@ -71,7 +71,7 @@ bool check(Loaded& loaded) {
 }
 
 bool verify(const Loaded& loaded) {
-  const int runs = loaded.command.request.runs > 0 ? loaded.command.request.runs : kTimedRuns;
+  const int runs = loaded.command.request.timed_runs();
   LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
                   loaded.executor};
   if (loaded.others != nullptr) plan.parts = loaded.parts();
@@ -131,7 +131,7 @@ bool needs_trace(const Request& request, bool is_over_hosts) {
 bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
   const Request& request = command.request;
-  const int runs = request.runs > 0 ? request.runs : kTimedRuns;
+  const int runs = request.timed_runs();
   std::optional<runner::BenchReport> report =
       runner::bench_model(loaded.program.first().plan, loaded.first_inputs(), runs, loaded.executor,
                           command.compilation.listener(), command.diags);

@@ -32,10 +32,8 @@ std::optional<PlacedModel> keep_written(const Command& command, const Candidates
 
 /// Compares the outcome with the user's own placement, and keeps the cheaper of the two. Returns what was decided.
 std::string consider_candidate_placement(Command& command, const place::Strategy& strategy, FoundPlacement* found) {
-  std::string why;
-  std::optional<FoundPlacement> followed = follow_candidate_placement(command, strategy, &why);
-  const OfferVerdict verdict =
-      judge_offer(command.request.placement.consider, command.offered, std::move(followed), why, found);
+  const OfferVerdict verdict = judge_offer(command.request.placement.consider, command.offered,
+                                           follow_candidate_placement(command, strategy), found);
   return to_string(verdict, found->predicted);
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/request/graph_ports.h"
 #include "compiler/request/option_table.h"
 #include "compiler/shapes/padded_sizes.h"
+#include "runtime/core/joined.h"
 #include "runtime/package/package.h"
 
 namespace collage::driver {
@@ -169,10 +170,7 @@ void run_specialised(Request request, const Session& session) {
 
 /// `batch8.seq16`
 std::string infix_of(const std::vector<ir::ShapeBinding>& bucket) {
-  std::string infix;
-  for (const ir::ShapeBinding& binding : bucket)
-    infix += (infix.empty() ? "" : ".") + binding.name + ir::to_string(binding.sizes);
-  return infix;
+  return runtime::joined(bucket, ".", [](const auto& binding) { return binding.name + ir::to_string(binding.sizes); });
 }
 
 /// The one package of all buckets; empty where none is written.

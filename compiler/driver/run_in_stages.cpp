@@ -81,7 +81,7 @@ std::optional<runner::RunResult> run_all(const StagedCommand& command, StagedMod
 bool bench(const StagedCommand& command, StagedModel& model, const std::vector<runner::BoundInput>& inputs) {
   const std::vector<ir::Tensor> first = runner::inputs_of_run(model.ports(), inputs, 0);
   std::vector<double> seconds;
-  const int runs = command.request.runs > 0 ? command.request.runs : kTimedRuns;
+  const int runs = command.request.timed_runs();
   for (int run = 0; run < runs; ++run) {
     const Clock::time_point begin = Clock::now();
     auto outputs = model.run(first);

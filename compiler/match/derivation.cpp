@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/ir/ops/op_def.h"
+#include "runtime/core/joined.h"
 
 namespace collage::match {
 
@@ -37,9 +38,7 @@ namespace {
 constexpr size_t kMaxDepth = 2000;
 
 std::string op_list(const std::vector<const ir::OpDef*>& ops) {
-  std::string text;
-  for (const ir::OpDef* op : ops) text += (text.empty() ? "" : " or ") + std::string(op->name);
-  return text;
+  return runtime::joined(ops, " or ", [](const ir::OpDef* op) { return op->name; });
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "compiler/ir/rules/functions.h"
 #include "compiler/match/attribute_value.h"
 #include "compiler/match/functions/functions.h"
+#include "runtime/core/joined.h"
 
 namespace collage::match {
 
@@ -220,9 +221,8 @@ class Evaluator {
     };
     if (number_operator(expr.op) == nullptr)
       return failed(fmt::format("`{}` does not go with lists", ir::spelling_of(expr.op)));
-    std::string why;
-    auto result = combine(as_list(left), as_list(right), expr.op, &why);
-    if (!result) return failed(std::move(why));
+    auto result = combine(as_list(left), as_list(right), expr.op);
+    if (!result) return failed(result.message());
     return {EvalValue(std::move(*result)), ""};
   }
 
@@ -333,7 +333,7 @@ std::string to_text(const EvalValue& value, ir::Unit unit) {
       constexpr size_t kMaxShown = 16;
       std::string text;
       for (size_t i = 0; i < std::min(list.items.size(), kMaxShown); ++i)
-        text += (text.empty() ? "" : ", ") + to_text(list.items[i]);
+        runtime::add_to_list(text, to_text(list.items[i]));
       if (list.items.size() > kMaxShown) text += fmt::format(", … {} more", list.items.size() - kMaxShown);
       return "[" + text + "]";
     }
@@ -405,32 +405,30 @@ std::optional<bool> decided(const Expr& expr, const EvalContext& context) {
 
 }  // namespace
 
-bool clause_holds(const ir::Clause& clause, const EvalContext& context, std::string* message) {
+runtime::Status clause_holds(const ir::Clause& clause, const EvalContext& context) {
+  using runtime::Status;
   const bool depends_on_absent = !clause.is_workspace && mentions_absent(clause.condition, context);
-  if (depends_on_absent && decided(clause.condition, context).value_or(true)) return true;
+  if (depends_on_absent && decided(clause.condition, context).value_or(true)) return Status::ok();
   Evaluated condition = evaluate(clause.condition, context);
-  if (!depends_on_absent && condition && as_bool(*condition.value)) return true;
-  *message = render(clause.reason, context);
-  if (message->empty()) *message = clause.source.empty() ? "a condition does not hold" : clause.source;
-  if (!depends_on_absent && !condition) *message += " (" + condition.why + ")";
-  return false;
+  if (!depends_on_absent && condition && as_bool(*condition.value)) return Status::ok();
+  std::string message = render(clause.reason, context);
+  if (message.empty()) message = clause.source.empty() ? "a condition does not hold" : clause.source;
+  if (!depends_on_absent && !condition) message += " (" + condition.why + ")";
+  return Status::error(std::move(message));
 }
 
-std::optional<double> evaluate_cost(const Expr& expr, const EvalContext& context, std::string* why) {
+runtime::Result<double> evaluate_cost(const Expr& expr, const EvalContext& context) {
+  using runtime::Status;
   Evaluated cost = evaluate(expr, context);
-  if (!cost) {
-    *why = "its cost is unknown: " + cost.why;
-    return std::nullopt;
-  }
+  if (!cost) return Status::error("its cost is unknown: " + cost.why);
   // Sums of such costs would not fit a Duration.
   constexpr double kMostSeconds = 1e5;
   double seconds = as_number(*cost.value).real();
   if (seconds >= 0 && seconds <= kMostSeconds) return seconds;
-  *why = std::isnan(seconds)   ? "its cost is not a number"
-         : std::isinf(seconds) ? "its cost is infinite"
-         : seconds > 0         ? fmt::format("its cost of {:.6g} s is above {:.0f} s", seconds, kMostSeconds)
-                       : fmt::format("its cost is negative: {}", runtime::human(ir::Duration::seconds(seconds)));
-  return std::nullopt;
+  if (std::isnan(seconds)) return Status::error("its cost is not a number");
+  if (std::isinf(seconds)) return Status::error("its cost is infinite");
+  if (seconds > 0) return Status::error(fmt::format("its cost of {:.6g} s is above {:.0f} s", seconds, kMostSeconds));
+  return Status::error(fmt::format("its cost is negative: {}", runtime::human(ir::Duration::seconds(seconds))));
 }
 
 }  // namespace collage::match

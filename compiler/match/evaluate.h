@@ -18,6 +18,7 @@
 #include "compiler/ir/rules/rule_set.h"
 #include "compiler/match/environment.h"
 #include "compiler/match/number_list.h"
+#include "runtime/core/status.h"
 
 namespace collage::match {
 
@@ -82,13 +83,13 @@ std::string to_text(const EvalValue& value, ir::Unit unit);
 /// `present(b)` asks whether a capture is there, so it does not count as a mention.
 bool mentions_absent(const ir::Expr& expr, const EvalContext& context);
 
-/// Returns true if the clause holds. Otherwise `*message` is its reason, rendered with the values found.
-bool clause_holds(const ir::Clause& clause, const EvalContext& context, std::string* message);
+/// Fails if the clause does not hold; the message is its reason, rendered with the values found.
+runtime::Status clause_holds(const ir::Clause& clause, const EvalContext& context);
 
 /// Renders `else "text {expr}"` with the values found; `?` where there is no value.
 std::string render(const std::vector<std::variant<std::string, ir::Expr>>& pieces, const EvalContext& context);
 
-/// Returns seconds, finite and not negative; otherwise nullopt, and `*why` has the reason.
-std::optional<double> evaluate_cost(const ir::Expr& expr, const EvalContext& context, std::string* why);
+/// Returns seconds, finite and not negative, or why there are none.
+runtime::Result<double> evaluate_cost(const ir::Expr& expr, const EvalContext& context);
 
 }  // namespace collage::match

@@ -10,8 +10,13 @@
 #include "compiler/ir/analysis/evaluate.h"
 #include "compiler/ir/analysis/infer.h"
 #include "runtime/core/element.h"
+#include "runtime/core/text.h"
 
 namespace collage::match {
+
+using runtime::Result;
+using runtime::Status;
+
 namespace {
 
 using ir::TemplateOperand;
@@ -57,28 +62,21 @@ std::optional<runtime::AttrValue> to_attribute(const EvalValue& value, ir::AttrK
 class Instantiation {
  public:
   Instantiation(const ir::Template& shape, const std::vector<ir::Capture>& captures, const EvalContext& context,
-                ir::DType dtype, std::string* why)
-      : shape_(shape),
-        captures_(captures),
-        context_(context),
-        dtype_(dtype),
-        why_(why),
-        steps_(shape.steps.size(), -1) {}
+                ir::DType dtype)
+      : shape_(shape), captures_(captures), context_(context), dtype_(dtype), steps_(shape.steps.size(), -1) {}
 
-  std::optional<BuiltTemplate> run() {
-    std::optional<BuiltOperand> result = operand(shape_.result);
-    if (!result) return std::nullopt;
-    if (result->kind != BuiltOperand::Kind::Value && result->kind != BuiltOperand::Kind::Step) {
-      *why_ = "its result is absent in this match";
-      return std::nullopt;
-    }
+  Result<BuiltTemplate> run() {
+    const Result<BuiltOperand> result = operand(shape_.result);
+    if (!result) return result.status();
+    if (result->kind != BuiltOperand::Kind::Value && result->kind != BuiltOperand::Kind::Step)
+      return Status::error("its result is absent in this match");
     built_.result = *result;
     built_.type = scratch_.value(scratch_value(*result)).type;
     return std::move(built_);
   }
 
  private:
-  std::optional<BuiltOperand> operand(const TemplateOperand& from) {
+  Result<BuiltOperand> operand(const TemplateOperand& from) {
     const auto at = static_cast<size_t>(from.index);
     switch (from.kind) {
       case OperandKind::Absent: return BuiltOperand{};
@@ -89,29 +87,28 @@ class Instantiation {
       }
       case OperandKind::Number:
         if (runtime::holds(dtype_, from.number)) return BuiltOperand{BuiltOperand::Kind::Number, {}, from.number};
-        *why_ = fmt::format("{} is no {}", from.number, runtime::name_of(dtype_));
-        return std::nullopt;
+        return Status::error(fmt::format("{} is no {}", from.number, runtime::name_of(dtype_)));
       case OperandKind::Rest: break;  // of `operands` only
       case OperandKind::Step: return step(at);
       case OperandKind::Choice: return choice(shape_.choices[at]);
     }
-    return std::nullopt;
+    return Status::error("");
   }
 
-  std::optional<BuiltOperand> choice(const ir::TemplateChoice& from) {
+  Result<BuiltOperand> choice(const ir::TemplateChoice& from) {
     if (mentions_absent(from.condition, context_)) return operand(from.no);
     const Evaluated holds = evaluate(from.condition, context_);
     if (holds) return operand(as_bool(*holds.value) ? from.yes : from.no);
-    *why_ = fmt::format("a condition has no value: {}", holds.why);
-    return std::nullopt;
+    return Status::error(fmt::format("a condition has no value: {}", holds.why));
   }
 
-  std::optional<BuiltOperand> step(size_t index) {
+  Result<BuiltOperand> step(size_t index) {
     if (steps_[index] >= 0) return BuiltOperand{BuiltOperand::Kind::Step, {}, 0, steps_[index]};
     const ir::TemplateStep& from = shape_.steps[index];
+    const Result<const ir::OpDef*> op = from.op != nullptr ? from.op : named_operator(*from.op_name);
+    if (!op) return op.status();
     BuiltStep made;
-    made.op = from.op != nullptr ? from.op : named_operator(*from.op_name);
-    if (made.op == nullptr) return std::nullopt;
+    made.op = *op;
     for (const TemplateOperand& wanted : from.operands) {
       if (wanted.kind == OperandKind::Rest) {
         const auto at = static_cast<size_t>(wanted.index);
@@ -119,51 +116,46 @@ class Instantiation {
           made.operands.push_back({BuiltOperand::Kind::Value, value});
         continue;
       }
-      std::optional<BuiltOperand> built = operand(wanted);
-      if (!built) return std::nullopt;
+      Result<BuiltOperand> built = operand(wanted);
+      if (!built) return built;
       made.operands.push_back(*built);
     }
     while (!made.operands.empty() && made.operands.back().kind == BuiltOperand::Kind::Absent) made.operands.pop_back();
-    if (!attributes(from, &made) || !infer(&made)) return std::nullopt;
+    if (Status set = set_attributes(from, &made); !set) return set;
+    if (Status inferred = infer(&made); !inferred) return inferred;
     built_.steps.push_back(std::move(made));
     steps_[index] = static_cast<int>(built_.steps.size()) - 1;
     return BuiltOperand{BuiltOperand::Kind::Step, {}, 0, steps_[index]};
   }
 
-  const ir::OpDef* named_operator(const ir::Expr& name) {
+  Result<const ir::OpDef*> named_operator(const ir::Expr& name) {
     const Evaluated value = evaluate(name, context_);
     const auto* text = value ? std::get_if<std::string>(&*value.value) : nullptr;
-    const ir::OpDef* op = text != nullptr ? ir::find_op(*text) : nullptr;
-    if (op == nullptr) *why_ = text != nullptr ? fmt::format("`{}` is no operator", *text) : value.why;
-    return op;
+    if (text == nullptr) return Status::error(value.why);
+    if (const ir::OpDef* op = ir::find_op(*text)) return op;
+    return Status::error(fmt::format("`{}` is no operator", *text));
   }
 
-  bool attributes(const ir::TemplateStep& from, BuiltStep* made) {
+  Status set_attributes(const ir::TemplateStep& from, BuiltStep* made) {
     for (const ir::TemplateAttribute& attribute : from.attributes) {
       if (shape_.leaves_out_absent_attrs && mentions_absent(attribute.value, context_)) continue;
       const ir::AttrDef* def = made->op->find_attr(attribute.name);
-      if (def == nullptr) {
-        *why_ = fmt::format("{} has no attribute `{}`", made->op->name, attribute.name);
-        return false;
-      }
+      if (def == nullptr) return Status::error(fmt::format("{} has no attribute `{}`", made->op->name, attribute.name));
       Evaluated value = evaluate(attribute.value, context_);
       std::optional<runtime::AttrValue> built = value ? to_attribute(*value.value, def->kind) : std::nullopt;
       if (!built) {
-        *why_ = fmt::format("`{}` of {} has no value: {}", attribute.name, made->op->name,
-                            value ? to_text(*value.value, attribute.value.unit) : value.why);
-        return false;
+        return Status::error(fmt::format("`{}` of {} has no value: {}", attribute.name, made->op->name,
+                                         value ? to_text(*value.value, attribute.value.unit) : value.why));
       }
       made->attrs.set(attribute.name, std::move(*built));
     }
-    return true;
+    return Status::ok();
   }
 
-  bool infer(BuiltStep* made) {
+  Status infer(BuiltStep* made) {
     const auto given = static_cast<int>(made->operands.size());
-    if (given < made->op->min_inputs || given > made->op->max_inputs) {
-      *why_ = fmt::format("{} does not take {} operand{}", made->op->name, given, given == 1 ? "" : "s");
-      return false;
-    }
+    if (given < made->op->min_inputs || given > made->op->max_inputs)
+      return Status::error(fmt::format("{} does not take {}", made->op->name, runtime::counted(given, "operand")));
     std::vector<ValueId> inputs;
     for (const BuiltOperand& operand : made->operands) inputs.push_back(scratch_value(operand));
     support::SourceManager sources;
@@ -171,13 +163,10 @@ class Instantiation {
     ir::NodeSource source;
     source.where = "template";
     NodeId node = append_inferred(scratch_, *made->op, inputs, made->attrs, {scratch_.unique_name("t")}, source, diags);
-    if (!node.is_valid()) {
-      *why_ = fmt::format("{}: {}", made->op->name, diags.records().at(0).message);
-      return false;
-    }
+    if (!node.is_valid()) return Status::error(fmt::format("{}: {}", made->op->name, diags.records().at(0).message));
     results_.push_back(scratch_.first_output(node));
     made->type = scratch_.value(results_.back()).type;
-    return true;
+    return Status::ok();
   }
 
   ValueId scratch_value(const BuiltOperand& operand) {
@@ -200,7 +189,6 @@ class Instantiation {
   const std::vector<ir::Capture>& captures_;
   const EvalContext& context_;
   ir::DType dtype_;
-  std::string* why_;
   BuiltTemplate built_;
   std::vector<int> steps_;  ///< by step of the template: index into those that are built
   Graph scratch_;
@@ -210,9 +198,9 @@ class Instantiation {
 
 }  // namespace
 
-std::optional<BuiltTemplate> instantiate(const ir::Template& shape, const std::vector<ir::Capture>& captures,
-                                         const EvalContext& context, ir::DType dtype, std::string* why) {
-  return Instantiation(shape, captures, context, dtype, why).run();
+Result<BuiltTemplate> instantiate(const ir::Template& shape, const std::vector<ir::Capture>& captures,
+                                  const EvalContext& context, ir::DType dtype) {
+  return Instantiation(shape, captures, context, dtype).run();
 }
 
 ir::Constant scalar_constant(double number, ir::DType dtype) {

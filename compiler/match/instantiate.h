@@ -6,12 +6,11 @@
 // Steps of branches that are not taken are left out.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "compiler/ir/rules/template.h"
 #include "compiler/match/evaluate.h"
+#include "runtime/core/status.h"
 
 namespace collage::match {
 
@@ -36,10 +35,10 @@ struct BuiltTemplate {
   ir::TensorType type;           ///< of the result
 };
 
-/// `captures`: of the rule that the context is of. `dtype`: of the result that is wanted, for numbers. Returns nullopt
-/// with a reason in `*why`: an attribute has no value, operands do not fit.
-std::optional<BuiltTemplate> instantiate(const ir::Template& shape, const std::vector<ir::Capture>& captures,
-                                         const EvalContext& context, ir::DType dtype, std::string* why);
+/// `captures`: of the rule that the context is of. `dtype`: of the result that is wanted, for numbers. Fails where an
+/// attribute has no value or operands do not fit.
+runtime::Result<BuiltTemplate> instantiate(const ir::Template& shape, const std::vector<ir::Capture>& captures,
+                                           const EvalContext& context, ir::DType dtype);
 
 /// The constant that a Number stands for.
 ir::Constant scalar_constant(double number, ir::DType dtype);

@@ -52,10 +52,10 @@ class Chooser {
   bool has_meaning(const AttrValues& knobs) {
     if (!kernel_.lowering.meaning) return true;
     context_.knobs = &knobs;
-    std::string message;
-    if (meaning_of(rule_, kernel_.lowering, context_, root_, &message)) return true;
+    const runtime::Result<BuiltTemplate> meaning = meaning_of(rule_, kernel_.lowering, context_, root_);
+    if (meaning) return true;
     why_ = {};
-    fail(Refusal::Kind::Lowering, std::move(message), kernel_.lowering.span);
+    fail(Refusal::Kind::Lowering, meaning.message(), kernel_.lowering.span);
     return false;
   }
 
@@ -72,10 +72,10 @@ class Chooser {
 
   std::optional<double> try_variant() {
     for (const ir::Clause& clause : kernel_.clauses) {
-      std::string message;
-      if (clause_holds(clause, context_, &message)) continue;
+      const runtime::Status holds = clause_holds(clause, context_);
+      if (holds) continue;
       failed_whatever_the_knobs_ = !ir::refers_to_knobs(clause.condition);
-      fail(Refusal::Kind::Clause, std::move(message), clause.span);
+      fail(Refusal::Kind::Clause, holds.message(), clause.span);
       return std::nullopt;
     }
     if (std::optional<LoweringMisfit> misfit = lowering_misfit(kernel_.lowering, context_)) {
@@ -83,10 +83,9 @@ class Chooser {
       return std::nullopt;
     }
     if (!kernel_.cost) return 0;
-    std::string message;
-    std::optional<double> cost = evaluate_cost(*kernel_.cost, context_, &message);
-    if (!cost) fail(Refusal::Kind::Cost, std::move(message), kernel_.cost->span);
-    return cost;
+    runtime::Result<double> cost = evaluate_cost(*kernel_.cost, context_);
+    if (!cost) fail(Refusal::Kind::Cost, cost.message(), kernel_.cost->span);
+    return std::move(cost).to_optional();
   }
 
   void fail(Refusal::Kind kind, std::string message, support::Span span) {

@@ -34,15 +34,16 @@ std::optional<LoweringMisfit> lowering_misfit(const ir::Lowering& lowering, cons
   return std::nullopt;
 }
 
-std::optional<BuiltTemplate> meaning_of(const ir::Rule& rule, const ir::Lowering& lowering, const EvalContext& context,
-                                        NodeId root, std::string* why) {
+runtime::Result<BuiltTemplate> meaning_of(const ir::Rule& rule, const ir::Lowering& lowering,
+                                          const EvalContext& context, NodeId root) {
+  const auto misfit = [&](const std::string& why) {
+    return runtime::Status::error(fmt::format("by its semantics `{}` cannot compute it: {}", lowering.symbol, why));
+  };
   const ir::TensorType& wanted = context.graph.value(context.graph.first_output(root)).type;
-  std::optional<BuiltTemplate> built = instantiate(*lowering.meaning, rule.captures, context, wanted.dtype, why);
-  if (built && built->type != wanted) {
-    *why = fmt::format("it makes {}, the match {}", to_string(built->type), to_string(wanted));
-    built.reset();
-  }
-  if (!built) *why = fmt::format("by its semantics `{}` cannot compute it: {}", lowering.symbol, *why);
+  runtime::Result<BuiltTemplate> built = instantiate(*lowering.meaning, rule.captures, context, wanted.dtype);
+  if (!built) return misfit(built.message());
+  if (built->type != wanted)
+    return misfit(fmt::format("it makes {}, the match {}", to_string(built->type), to_string(wanted)));
   return built;
 }
 

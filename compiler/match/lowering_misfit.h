@@ -9,6 +9,7 @@
 
 #include "compiler/match/evaluate.h"
 #include "compiler/match/instantiate.h"
+#include "runtime/core/status.h"
 
 namespace collage::match {
 
@@ -22,9 +23,8 @@ struct LoweringMisfit {
 std::optional<LoweringMisfit> lowering_misfit(const ir::Lowering& lowering, const EvalContext& context);
 
 /// What the kernel computes for the match of `rule` rooted at `root`, by its `semantics`. Expects that it has some.
-/// Returns nullopt with a reason where they do not fit the match: operands that do not go together, another type than
-/// the result has.
-std::optional<BuiltTemplate> meaning_of(const ir::Rule& rule, const ir::Lowering& lowering, const EvalContext& context,
-                                        NodeId root, std::string* why);
+/// Fails where they do not fit the match: operands that do not go together, another type than the result has.
+runtime::Result<BuiltTemplate> meaning_of(const ir::Rule& rule, const ir::Lowering& lowering,
+                                          const EvalContext& context, NodeId root);
 
 }  // namespace collage::match

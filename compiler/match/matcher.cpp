@@ -12,6 +12,7 @@
 #include "compiler/match/deny.h"
 #include "compiler/match/derivation.h"
 #include "compiler/match/kernel_choice.h"
+#include "runtime/core/joined.h"
 
 namespace collage::match {
 namespace {
@@ -118,9 +119,9 @@ class RootMatcher {
     if (asks) quantities = quantities_of(graph_, match.nodes, &backend_);
     EvalContext context{graph_, backend_, attrs_, match.bindings, &quantities, nullptr, environment_};
     for (size_t i = 0; i < rule_.clauses.size(); ++i) {
-      std::string message;
-      if (clause_holds(rule_.clauses[i], context, &message)) continue;
-      refuse(Refusal::Kind::Clause, match, static_cast<int>(i), std::move(message));
+      const runtime::Status holds = clause_holds(rule_.clauses[i], context);
+      if (holds) continue;
+      refuse(Refusal::Kind::Clause, match, static_cast<int>(i), holds.message());
       return false;
     }
     return true;
@@ -167,7 +168,7 @@ std::string name_of(const ir::Rule& rule, const Match& match) {
   std::string knobs;
   for (const auto& [knob, value] : match.knobs) {
     const std::string* text = std::get_if<std::string>(&value);
-    knobs += (knobs.empty() ? "" : ",") + knob + "=" + (text != nullptr ? *text : runtime::to_string(value));
+    runtime::add_to_list(knobs, knob + "=" + (text != nullptr ? *text : runtime::to_string(value)), ",");
   }
   return knobs.empty() ? name : name + "{" + knobs + "}";
 }

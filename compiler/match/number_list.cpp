@@ -7,6 +7,10 @@
 #include <cmath>
 
 namespace collage::match {
+
+using runtime::Result;
+using runtime::Status;
+
 namespace {
 
 /// How two numbers become one; a NaN stays.
@@ -21,8 +25,7 @@ ir::NumberOperator joiner(Reduction how) {
   return nullptr;
 }
 
-constexpr std::string_view kEmptyList = "an empty list has no smallest or largest element";
-constexpr std::string_view kTooLarge = "the sum or product of a list does not fit 64 bits";
+constexpr const char* kTooLarge = "the sum or product of a list does not fit 64 bits";
 
 bool has_neutral(Reduction how) {
   return how == Reduction::Sum || how == Reduction::Product;
@@ -34,7 +37,7 @@ Number neutral(Reduction how) {
 
 }  // namespace
 
-std::optional<NumberList> combine(const NumberList& a, const NumberList& b, ir::ExprOp op, std::string* why) {
+Result<NumberList> combine(const NumberList& a, const NumberList& b, ir::ExprOp op) {
   const ir::NumberOperator run = ir::number_operator(op);
   // Elements of one list that go with each element of the other.
   auto per_first_index = [](const NumberList& few, const NumberList& many) -> size_t {
@@ -50,9 +53,8 @@ std::optional<NumberList> combine(const NumberList& a, const NumberList& b, ir::
     } else if (size_t other = per_first_index(b, a)) {
       step_b = other;
     } else {
-      *why = fmt::format("a list of shape {} does not go with one of shape {}", runtime::to_string(a.shape),
-                         runtime::to_string(b.shape));
-      return std::nullopt;
+      return Status::error(fmt::format("a list of shape {} does not go with one of shape {}",
+                                       runtime::to_string(a.shape), runtime::to_string(b.shape)));
     }
   }
   const NumberList& shaped = step_a > 1            ? b
@@ -67,34 +69,26 @@ std::optional<NumberList> combine(const NumberList& a, const NumberList& b, ir::
     const Number& left = a.items[a.items.size() == 1 ? 0 : i / step_a];
     const Number& right = b.items[b.items.size() == 1 ? 0 : i / step_b];
     const std::optional<Number> item = run(left, right);
-    if (!item) {
-      *why = ir::why_no_value(op, left, right);
-      return std::nullopt;
-    }
+    if (!item) return Status::error(ir::why_no_value(op, left, right));
     result.items.push_back(*item);
   }
   return result;
 }
 
-std::optional<Number> reduce(Reduction how, const NumberList& list, std::string* why) {
-  if (list.items.empty() && !has_neutral(how)) {
-    *why = kEmptyList;
-    return std::nullopt;
-  }
+Result<Number> reduce(Reduction how, const NumberList& list) {
+  if (list.items.empty() && !has_neutral(how)) return Status::error("an empty list has no smallest or largest element");
   ir::NumberOperator join = joiner(how);
   std::optional<Number> result = has_neutral(how) ? neutral(how) : list.items[0];
   for (size_t i = has_neutral(how) ? 0 : 1; result && i < list.items.size(); ++i) result = join(*result, list.items[i]);
-  if (!result) *why = kTooLarge;
-  return result;
+  if (!result) return Status::error(kTooLarge);
+  return *result;
 }
 
-std::optional<NumberList> sum_per(const NumberList& list, double axis, std::string* why) {
+Result<NumberList> sum_per(const NumberList& list, double axis) {
   auto rank = static_cast<double>(list.shape.size());
   double at = axis < 0 ? axis + rank : axis;
-  if (!(at >= 0 && at < rank) || at != std::floor(at)) {
-    *why = fmt::format("a list of shape {} has no axis {:g}", runtime::to_string(list.shape), axis);
-    return std::nullopt;
-  }
+  if (!(at >= 0 && at < rank) || at != std::floor(at))
+    return Status::error(fmt::format("a list of shape {} has no axis {:g}", runtime::to_string(list.shape), axis));
   auto dim = static_cast<size_t>(at);
   auto extent = static_cast<size_t>(list.shape[dim]);
   size_t inner = 1;
@@ -104,10 +98,7 @@ std::optional<NumberList> sum_per(const NumberList& list, double axis, std::stri
   for (size_t i = 0; i < list.items.size(); ++i) {
     size_t index = i / inner % extent;
     const std::optional<Number> next = add(sums[index], list.items[i]);
-    if (!next) {
-      *why = kTooLarge;
-      return std::nullopt;
-    }
+    if (!next) return Status::error(kTooLarge);
     sums[index] = *next;
   }
   return NumberList(std::move(sums));

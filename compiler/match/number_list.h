@@ -3,12 +3,11 @@
 // A list of truth values has 0 and 1.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "compiler/ir/graph/graph.h"
 #include "compiler/ir/rules/number.h"
+#include "runtime/core/status.h"
 
 namespace collage::match {
 
@@ -30,19 +29,17 @@ struct NumberList {
 };
 
 /// Element by element. A list of one element goes with every other; a plain list of n with one of shape [n, …], per
-/// index of its first axis. Returns nullopt if the shapes do not fit or some element has no value, and `*why` has the
-/// reason.
-std::optional<NumberList> combine(const NumberList& a, const NumberList& b, ir::ExprOp op, std::string* why);
+/// index of its first axis. Fails if the shapes do not fit or some element has no value.
+runtime::Result<NumberList> combine(const NumberList& a, const NumberList& b, ir::ExprOp op);
 
 enum class Reduction { Sum, Product, Min, Max };
 
-/// Returns nullopt for the smallest or largest of an empty list, and for a sum or product that does not fit 64 bits.
-std::optional<Number> reduce(Reduction how, const NumberList& list, std::string* why);
+/// Fails for the smallest or largest of an empty list, and for a sum or product that does not fit 64 bits.
+runtime::Result<Number> reduce(Reduction how, const NumberList& list);
 
-/// For each index of the axis the sum over all others. Returns nullopt if there is no such axis, or a sum does not fit
-/// 64 bits.
+/// For each index of the axis the sum over all others. Fails if there is no such axis, or a sum does not fit 64 bits.
 ///
 ///     sum_per([[1, 2], [3, 4]], 0) => [3, 7]
-std::optional<NumberList> sum_per(const NumberList& list, double axis, std::string* why);
+runtime::Result<NumberList> sum_per(const NumberList& list, double axis);
 
 }  // namespace collage::match

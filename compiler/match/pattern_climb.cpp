@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/ir/ops/op_def.h"
+#include "runtime/core/joined.h"
 
 namespace collage::match {
 namespace {
@@ -88,7 +89,7 @@ std::string stop_text(const Graph& graph, const Climb& climbed, const PatternPat
   std::set<std::string_view> named;
   for (const ir::Use& use : value.uses) {
     std::string_view op = graph.node(use.node).op->name;
-    if (named.insert(op).second) text += fmt::format("{}{}", text.empty() ? "" : " and ", op);
+    if (named.insert(op).second) runtime::add_to_list(text, op, " and ");
   }
   if (text.empty()) return fmt::format("`%{}` is a model output", value.name);
   return fmt::format("`%{}` is read by {}", value.name, text);

@@ -15,6 +15,7 @@ namespace {
 
 using ir::TemplateOperand;
 using ir::TensorType;
+using runtime::Status;
 using OperandKind = TemplateOperand::Kind;
 
 /// A match that will be rewritten: what goes, and the operators that come.
@@ -76,22 +77,26 @@ class Rewriting {
     Application application;
     application.root = match.root;
     application.bindings = std::move(match.bindings);
-    std::string why;
-    bool fits = reads_named_results(match.nodes, application, &why) && find_removed(match.nodes, &application, &why) &&
-                build(&application, &why);
-    if (!fits || !take_name(&application, &why)) {
-      if (!why.empty()) {
-        refusals_.push_back({Refusal::Kind::Inside, 0, match.root, match.nodes, -1, std::move(why)});
-      }
+    if (Status fits = fit(match.nodes, &application); !fits) {
+      if (!fits.message().empty())
+        refusals_.push_back({Refusal::Kind::Inside, 0, match.root, match.nodes, -1, fits.message()});
       return std::nullopt;
     }
     for (NodeId node : match.nodes) claimed_[node.slot()] = true;
     return application;
   }
 
+  /// Completes the application. Fails where it cannot be, without a message where the next sweep looks again.
+  Status fit(const std::vector<NodeId>& nodes, Application* application) {
+    if (Status named = check_results_are_named(nodes, *application); !named) return named;
+    if (Status removed = find_removed(nodes, application); !removed) return removed;
+    if (Status built = build(application); !built) return built;
+    return take_name(application);
+  }
+
   /// The right side stands for the first result of each operator, and for those that the left side names: `(a, b) =
   /// Split(x)`. A match by way of another one would compute something else.
-  bool reads_named_results(const std::vector<NodeId>& nodes, const Application& application, std::string* why) const {
+  Status check_results_are_named(const std::vector<NodeId>& nodes, const Application& application) const {
     std::set<ValueId> named;
     auto collect = [&](const ir::Pattern& pattern, const auto& self) -> void {
       for (int capture : pattern.results) {
@@ -111,16 +116,15 @@ class Rewriting {
             outputs[i] == graph_.first_output(application.root) ||
             std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) { return contains(nodes, use.node); });
         if (!is_read) continue;
-        *why = fmt::format("`%{}` is result {} of its operator, which the left side does not name",
-                           graph_.value(outputs[i]).name, i + 1);
-        return false;
+        return Status::error(fmt::format("`%{}` is result {} of its operator, which the left side does not name",
+                                         graph_.value(outputs[i]).name, i + 1));
       }
     }
-    return true;
+    return Status::ok();
   }
 
   /// All nodes of the match but those whose results the right side reads.
-  bool find_removed(const std::vector<NodeId>& nodes, Application* application, std::string* why) {
+  Status find_removed(const std::vector<NodeId>& nodes, Application* application) {
     std::set<NodeId> kept;
     std::vector<NodeId> reached;
     for (size_t i = 0; i < application->bindings.size(); ++i) {
@@ -139,12 +143,11 @@ class Rewriting {
     for (NodeId node : nodes) {
       if (kept.count(node) == 0) application->removed.push_back(node);
     }
-    if (kept.count(application->root) != 0) {
-      *why = "the right side reads the result that it replaces";
-      return false;
+    if (kept.count(application->root) != 0) return Status::error("the right side reads the result that it replaces");
+    for (NodeId node : application->removed) {
+      if (Status going = check_can_go(node, *application); !going) return going;
     }
-    return std::all_of(application->removed.begin(), application->removed.end(),
-                       [&](NodeId node) { return can_go(node, *application, why); });
+    return Status::ok();
   }
 
   bool reads_capture(int capture) const {
@@ -160,53 +163,48 @@ class Rewriting {
     });
   }
 
-  bool can_go(NodeId id, const Application& application, std::string* why) const {
+  Status check_can_go(NodeId id, const Application& application) const {
     const ir::Node& node = graph_.node(id);
-    if (node.pin) {
-      *why = fmt::format("`%{}` is pinned", graph_.node_name(id));
-      return false;
-    }
+    if (node.pin) return Status::error(fmt::format("`%{}` is pinned", graph_.node_name(id)));
     for (ValueId output : node.outputs) {
       if (!output.is_valid() || output == graph_.first_output(application.root)) continue;
       const ir::Value& value = graph_.value(output);
       auto reader = std::find_if(value.uses.begin(), value.uses.end(),
                                  [&](const ir::Use& use) { return !contains(application.removed, use.node); });
       if (reader == value.uses.end() && !value.is_output) continue;
-      *why = value.is_output ? fmt::format("`%{}` is a model output", value.name)
-                             : fmt::format("`%{}` is also read by `%{}`", value.name, graph_.node_name(reader->node));
-      return false;
+      if (value.is_output) return Status::error(fmt::format("`%{}` is a model output", value.name));
+      return Status::error(fmt::format("`%{}` is also read by `%{}`", value.name, graph_.node_name(reader->node)));
     }
-    return true;
+    return Status::ok();
   }
 
-  bool build(Application* application, std::string* why) {
+  Status build(Application* application) {
     const TensorType& wanted = graph_.value(graph_.first_output(application->root)).type;
     EvalContext context{graph_, alone_, attrs_, application->bindings};
-    std::optional<BuiltTemplate> built = instantiate(rewrite_.to, rewrite_.from.captures, context, wanted.dtype, why);
-    if (!built) return false;
+    runtime::Result<BuiltTemplate> built = instantiate(rewrite_.to, rewrite_.from.captures, context, wanted.dtype);
+    if (!built) return built.status();
     application->built = std::move(*built);
-    if (application->built.type == wanted) return true;
-    *why = fmt::format("the right side is {}, the left side {}", to_string(application->built.type), to_string(wanted));
-    return false;
+    if (application->built.type == wanted) return Status::ok();
+    return Status::error(
+        fmt::format("the right side is {}, the left side {}", to_string(application->built.type), to_string(wanted)));
   }
 
   /// A result that is a model output keeps its name: an operator that is there already takes it over.
-  bool take_name(Application* application, std::string* why) {
+  Status take_name(Application* application) {
     const ir::Value& result = graph_.value(graph_.first_output(application->root));
-    if (!result.is_output || application->built.result.kind != BuiltOperand::Kind::Value) return true;
+    if (!result.is_output || application->built.result.kind != BuiltOperand::Kind::Value) return Status::ok();
     ValueId id = application->built.result.value;
     const ir::Value& value = graph_.value(id);
     if (!value.producer.is_valid() || value.is_output) {
-      *why = fmt::format("the model output `%{}` would be `%{}`, which {}", result.name, value.name,
-                         value.is_output       ? "is another one"
-                         : value.is_constant() ? "is a constant"
-                                               : "is an input");
-      return false;
+      return Status::error(fmt::format("the model output `%{}` would be `%{}`, which {}", result.name, value.name,
+                                       value.is_output       ? "is another one"
+                                       : value.is_constant() ? "is a constant"
+                                                             : "is an input"));
     }
-    if (claimed_[value.producer.slot()]) return false;  // the next sweep sees what becomes of it
+    if (claimed_[value.producer.slot()]) return Status::error("");  // the next sweep sees what becomes of it
     claimed_[value.producer.slot()] = true;
     application->renamed = id;
-    return true;
+    return Status::ok();
   }
 
   /// Nodes that lose their last reader because of `applications`.
@@ -310,7 +308,7 @@ class Rewriting {
 }  // namespace
 
 ir::Backend left_side_alone(const ir::Backend& backend, const ir::Rewrite& rewrite) {
-  return with_patterns(backend, {rewrite.from});  // what others may read `can_go` decides
+  return with_patterns(backend, {rewrite.from});  // what others may read `check_can_go` decides
 }
 
 bool apply_rewrite(Graph& graph, const ir::Backend& backend, const ir::Rewrite& rewrite, const AttrValues& attrs,

@@ -20,6 +20,10 @@
 #include "compiler/measure/printable.h"
 
 namespace collage::measure {
+
+using runtime::Result;
+using runtime::Status;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -130,7 +134,7 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
-bool CostProgram::spawn(std::string* why) {
+Status CostProgram::spawn() {
   Pipe in, out, errors, failure, alive;
   std::vector<std::string> words = words_of(options_.command);
   std::vector<char*> argv;
@@ -158,10 +162,9 @@ bool CostProgram::spawn(std::string* why) {
   if (error == 0 && ::read(failure.read, &reported, sizeof reported) == sizeof reported) error = reported;
   close_descriptor(&failure.read);
   for (int end : {to_, from_, errors_}) ::fcntl(end, F_SETFL, O_NONBLOCK);
-  if (error == 0) return true;
-  *why = fmt::format("cannot be started: {}", std::strerror(error));
+  if (error == 0) return Status::ok();
   stop();
-  return false;
+  return Status::error(fmt::format("cannot be started: {}", std::strerror(error)));
 }
 
 void CostProgram::stop() {
@@ -220,7 +223,7 @@ std::string CostProgram::death() {
   return fmt::format("died of signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
 }
 
-bool CostProgram::converse(std::string line, std::string* answer, std::string* why) {
+Result<std::string> CostProgram::converse(std::string line) {
   constexpr double kSliceSeconds = 0.1;  // a child of a program that has ended may hold its output open
   const NoBrokenPipe guard;
   const auto end = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
@@ -228,30 +231,18 @@ bool CostProgram::converse(std::string line, std::string* answer, std::string* w
   line += '\n';
   for (bool is_open = true;;) {
     if (const size_t at = received_.find('\n'); at != std::string::npos) {
-      *answer = received_.substr(0, at);
+      std::string answer = received_.substr(0, at);
       received_.erase(0, at + 1);
-      return true;
+      return answer;
     }
-    if (received_.size() > kLongestAnswer) {
-      *why = "answered more than 1 MiB in one line";
-      return false;
-    }
-    if (!is_open) {
-      *why = death();
-      return false;
-    }
+    if (received_.size() > kLongestAnswer) return Status::error("answered more than 1 MiB in one line");
+    if (!is_open) return Status::error(death());
     const double left = std::chrono::duration<double>(end - Clock::now()).count();
-    if (left <= 0) {
-      *why = fmt::format("did not answer within {:g} s", options_.timeout_seconds);
-      return false;
-    }
+    if (left <= 0) return Status::error(fmt::format("did not answer within {:g} s", options_.timeout_seconds));
     const bool ended = has_ended();
     std::array<pollfd, 3> waiting{{{from_, POLLIN, 0}, {errors_, POLLIN, 0}, {line.empty() ? -1 : to_, POLLOUT, 0}}};
     ::poll(waiting.data(), waiting.size(), ended ? 0 : static_cast<int>(std::min(left, kSliceSeconds) * 1000) + 1);
-    if (ended && waiting[0].revents == 0) {
-      *why = death();
-      return false;
-    }
+    if (ended && waiting[0].revents == 0) return Status::error(death());
     if (waiting[2].revents != 0) {
       const ssize_t sent = ::write(to_, line.data(), line.size());
       if (sent > 0) line.erase(0, static_cast<size_t>(sent));
@@ -270,17 +261,25 @@ bool CostProgram::converse(std::string line, std::string* answer, std::string* w
   }
 }
 
-Measurement CostProgram::ask(const std::function<std::string(int64_t id)>& request) {
+Result<Measurement> CostProgram::answer_to(const Request& request) {
+  const int64_t id = ++id_;
+  if (process_ < 0) {
+    if (Status spawned = spawn(); !spawned) return spawned;
+  }
+  const Result<std::string> answer = converse(request(id));
+  if (!answer) return answer.status();
+  return parse_cost_answer(*answer, id);
+}
+
+Measurement CostProgram::ask(const Request& request) {
   std::string why;
   if (failures_ < kMostFailures) {
-    std::string answer;
-    const int64_t id = ++id_;
-    if ((process_ >= 0 || spawn(&why)) && converse(request(id), &answer, &why)) {
-      if (std::optional<Measurement> said = parse_cost_answer(answer, id, &why)) {
-        failures_ = 0;
-        return *said;
-      }
+    const Result<Measurement> said = answer_to(request);
+    if (said) {
+      failures_ = 0;
+      return *said;
     }
+    why = said.message();
     if (const std::string line = last_error_line(); !line.empty()) why += ": " + line;
     stop();
     last_failure_ = why;

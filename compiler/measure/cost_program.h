@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compiler/measure/measurement.h"
+#include "runtime/core/status.h"
 
 namespace collage::measure {
 
@@ -27,6 +28,8 @@ std::vector<std::string> words_of(const std::string& command);
 
 class CostProgram {
  public:
+  using Request = std::function<std::string(int64_t id)>;
+
   explicit CostProgram(CostProgramOptions options) : options_(std::move(options)) {}
   ~CostProgram() { stop(); }
   CostProgram(const CostProgram&) = delete;
@@ -35,12 +38,13 @@ class CostProgram {
   /// Sends what `request` gives for the id of the next request, and returns what the answer says. A failure of the
   /// program, as opposed to a refusal, is transient and counts as a crash; after three of these in a row the program is
   /// not asked any more.
-  Measurement ask(const std::function<std::string(int64_t id)>& request);
+  Measurement ask(const Request& request);
 
  private:
-  bool spawn(std::string* why);
-  /// Sends the line and waits for one in return. Returns false if none came; `*why` says what happened instead.
-  bool converse(std::string line, std::string* answer, std::string* why);
+  runtime::Status spawn();
+  /// Sends the line and returns the one that comes back, or what happened instead.
+  runtime::Result<std::string> converse(std::string line);
+  runtime::Result<Measurement> answer_to(const Request& request);
   bool has_ended() const;
   void drain_errors();
   std::string last_error_line();

@@ -151,19 +151,16 @@ std::string cost_request(int64_t id, const Graph& graph, const ir::Partition& ca
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::optional<Measurement> parse_cost_answer(const std::string& line, int64_t id, std::string* why) {
-  const auto unusable = [why](std::string what) {
-    *why = std::move(what);
-    return std::nullopt;
-  };
+runtime::Result<Measurement> parse_cost_answer(const std::string& line, int64_t id) {
+  using runtime::Status;
   const Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (answer.is_discarded()) return unusable(fmt::format("answered `{}`, which is not JSON", printable(line, 60)));
-  if (!answer.is_object()) return unusable("answered with JSON that is not an object");
+  if (answer.is_discarded()) return Status::error(fmt::format("answered `{}`, which is not JSON", printable(line, 60)));
+  if (!answer.is_object()) return Status::error("answered with JSON that is not an object");
   const auto answered = answer.find("id");
   if (answered == answer.end() || !answered->is_number_integer() || answered->get<int64_t>() != id)
-    return unusable(fmt::format("answered another request than {}", id));
+    return Status::error(fmt::format("answered another request than {}", id));
   if (const auto refused = answer.find("refused"); refused != answer.end()) {
-    if (!refused->is_string()) return unusable("refused without a reason: `refused` is no text");
+    if (!refused->is_string()) return Status::error("refused without a reason: `refused` is no text");
     const std::string reason = printable(refused->get<std::string>());
     Measurement made =
         failed_measurement("refused by the cost program: " + (reason.empty() ? "no reason given" : reason));
@@ -171,12 +168,12 @@ std::optional<Measurement> parse_cost_answer(const std::string& line, int64_t id
     return made;
   }
   const auto cost = answer.find("cost"), unit = answer.find("unit");
-  if (cost == answer.end() || !cost->is_number()) return unusable("answered without a number as `cost`");
+  if (cost == answer.end() || !cost->is_number()) return Status::error("answered without a number as `cost`");
   if (unit == answer.end() || !unit->is_string() || seconds_of(unit->get<std::string>()) == 0)
-    return unusable("answered a cost without a `unit`, which is one of s, ms, us, ns, ps");
+    return Status::error("answered a cost without a `unit`, which is one of s, ms, us, ns, ps");
   const double seconds = cost->get<double>() * seconds_of(unit->get<std::string>());
   if (!(seconds > 0) || seconds > kMostCost.seconds())
-    return unusable(fmt::format("answered an impossible cost, {} {}", cost->dump(), unit->get<std::string>()));
+    return Status::error(fmt::format("answered an impossible cost, {} {}", cost->dump(), unit->get<std::string>()));
   Measurement made;
   made.cost = std::max(Duration::seconds(seconds), Duration::picoseconds(1));
   made.runs = 1;

@@ -16,12 +16,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "compiler/ir/placement/placement.h"
 #include "compiler/measure/measurement.h"
 #include "compiler/place/formats/active_backend.h"
+#include "runtime/core/status.h"
 
 namespace collage::measure {
 
@@ -29,9 +29,9 @@ namespace collage::measure {
 std::string cost_request(int64_t id, const ir::Graph& graph, const ir::Partition& candidate,
                          const place::ActiveBackend& active);
 
-/// Returns the cost or the refusal of an answer to request `id`. Returns nullopt for an unusable answer; `*why` then
-/// goes on after "the cost program": `answered another request than 7`.
-std::optional<Measurement> parse_cost_answer(const std::string& line, int64_t id, std::string* why);
+/// Returns the cost or the refusal of an answer to request `id`. Fails for an unusable answer; the message goes on
+/// after "the cost program": `answered another request than 7`.
+runtime::Result<Measurement> parse_cost_answer(const std::string& line, int64_t id);
 
 /// Returns the candidate on the first of equal instances, which answers for all of them.
 ir::Partition on_first_instance(const ir::Partition& candidate);

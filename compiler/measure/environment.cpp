@@ -13,6 +13,7 @@
 #include "compiler/measure/fingerprint.h"
 #include "include/collage/version.h"
 #include "runtime/core/host_capabilities.h"
+#include "runtime/core/joined.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
 
@@ -103,7 +104,7 @@ std::string describe_backend(const place::ActiveBackend& active) {
   for (const ir::AttrDecl& decl : backend.attrs) {
     auto set = active.attrs.find(decl.name);
     const runtime::AttrValue& value = set == active.attrs.end() ? decl.fallback : set->second;
-    attrs += fmt::format("{}{} = {}", attrs.empty() ? "" : ", ", decl.name, runtime::to_string(value));
+    runtime::add_to_list(attrs, decl.name + " = " + runtime::to_string(value));
   }
   std::string library = backend.library;
   if (backend.runtime == ir::RuntimeKind::Plugin)

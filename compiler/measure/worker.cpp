@@ -45,12 +45,10 @@ std::string find_worker_program() {
   return support::installed_file("bin/collage-measure");
 }
 
-bool Worker::spawn(std::string* why) {
+runtime::Status Worker::spawn() {
+  using runtime::Status;
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    *why = std::strerror(errno);
-    return false;
-  }
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return Status::error(std::strerror(errno));
   // Only the last dup2 gives the child a descriptor that survives: the pair itself closes on exec. dup2 onto itself
   // would not clear that flag, so the child's end is moved away from its target first.
   int child_end = ::fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerDescriptor + 1);
@@ -78,11 +76,10 @@ bool Worker::spawn(std::string* why) {
   // A process that does not read must not block the compiler forever.
   timeval patience{static_cast<time_t>(options_.timeout_seconds) + 1, 0};
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (error == 0) return true;
+  if (error == 0) return Status::ok();
   process_ = -1;
   stop();
-  *why = std::strerror(error);
-  return false;
+  return Status::error(std::strerror(error));
 }
 
 void Worker::stop() {
@@ -122,9 +119,8 @@ Measurement Worker::death() {
 std::optional<Measurement> Worker::start() {
   constexpr int kMostFailedStarts = 3;
   if (failed_starts_ == kMostFailedStarts) return start_failure_;
-  std::string why;
-  if (!spawn(&why)) {
-    start_failure_ = failed_measurement(fmt::format("`{}` cannot be started: {}", options_.program, why));
+  if (const runtime::Status spawned = spawn(); !spawned) {
+    start_failure_ = failed_measurement(fmt::format("`{}` cannot be started: {}", options_.program, spawned.message()));
   } else {
     std::string ready;
     Received received = receive_message(socket_, deadline_in(options_.start_seconds), &ready);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/measure/measurement.h"
+#include "runtime/core/status.h"
 
 namespace collage::measure {
 
@@ -47,7 +48,7 @@ class Worker {
  private:
   /// Starts a process and waits until it is ready. Returns nullopt if it is, otherwise a transient failure.
   std::optional<Measurement> start();
-  bool spawn(std::string* why);
+  runtime::Status spawn();
   /// Sends a message and waits for the answer. Returns a failure if there is none.
   std::optional<Measurement> exchange(const std::string& message, double timeout, std::string* reply);
   void stop();

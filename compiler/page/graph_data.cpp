@@ -11,6 +11,7 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/page/blocks.h"
 #include "compiler/report/explain/explain_text.h"
+#include "runtime/core/joined.h"
 
 namespace collage::driver {
 namespace {
@@ -34,7 +35,7 @@ std::vector<int32_t> indices_of(const std::vector<ValueId>& values) {
 
 std::string attributes_text(const ir::AttrMap& attrs) {
   std::string text;
-  for (const auto& [name, value] : attrs) text += (text.empty() ? "" : ", ") + name + " = " + to_string(value);
+  for (const auto& [name, value] : attrs) runtime::add_to_list(text, name + " = " + to_string(value));
   constexpr size_t kShown = 400;
   return text.size() <= kShown ? text : text.substr(0, kShown) + "…";
 }

@@ -20,16 +20,16 @@ void drop_proof(Solution& solution) {
 }
 
 /// The answer of the row's exact strategy: the one that is known, or that of a search. That of a probe is not kept.
-std::optional<Solution> solve_or_recall(const StrategyRow& row, const Problem& problem, const Strategy& strategy,
-                                        const SearchOptions& options, std::string* why) {
+runtime::Result<Solution> solve_or_recall(const StrategyRow& row, const Problem& problem, const Strategy& strategy,
+                                          const SearchOptions& options) {
   KnownSolutions* known = is_repeatable(options) ? options.known : nullptr;
   if (known != nullptr) {
-    if (std::optional<Solution> solution = known->find(problem, options)) return solution;
+    if (std::optional<Solution> solution = known->find(problem, options)) return std::move(*solution);
   }
   SearchOptions own = options;
   if (options.is_probe) own.max_states = std::min(own.max_states, kProbeStates);
   const auto start = std::chrono::steady_clock::now();
-  std::optional<Solution> solution = row.solve(problem, strategy, own, why);
+  runtime::Result<Solution> solution = row.solve(problem, strategy, own);
   if (solution) solution->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (known != nullptr && solution && !options.is_probe && is_repeatable(options)) {
     known->keep(problem, options, *solution);
@@ -42,29 +42,29 @@ bool is_limited(const Owner& owner) {
 }
 
 /// False: the rival is no better.
-bool take_if_better(const std::optional<Solution>& rival, Solution& best) {
-  if (!rival || rival->cost >= best.cost) return false;
-  best.chosen = rival->chosen;
-  best.region = rival->region;
-  best.cost = rival->cost;
+bool take_if_better(const Solution& rival, Solution& best) {
+  if (rival.cost >= best.cost) return false;
+  best.chosen = rival.chosen;
+  best.region = rival.region;
+  best.cost = rival.cost;
   best.optimal = best.cost == best.bound;
   return true;
 }
 
 /// Where limits kept the search from proving its solution: what simpler strategies find that were no start of it, and
 /// what it finds without each of the backends that have limits, may be better. Searches end once they cannot be.
-void take_better_rival(const Problem& problem, const SearchOptions& asked, std::string* why, Solution& best) {
+void take_better_rival(const Problem& problem, const SearchOptions& asked, Solution& best) {
   const std::vector<std::string> backends = backend_names(problem);
   const std::vector<Strategy> starts = simpler_strategies(Simpler::Quick, backends);
   SearchOptions options = asked;
   options.cutoff = best.cost;
-  const auto consider = [&](const std::optional<Solution>& rival) {
-    if (take_if_better(rival, best)) options.cutoff = best.cost;
+  const auto consider = [&](const auto& rival) {
+    if (rival && take_if_better(*rival, best)) options.cutoff = best.cost;
   };
   for (const Strategy& simpler : simpler_strategies(Simpler::Each, backends)) {
     if (options.is_stopped()) return;
     if (std::find(starts.begin(), starts.end(), simpler) != starts.end()) continue;
-    consider(solve(problem, simpler, searches(simpler) ? options : asked, why));
+    consider(solve(problem, simpler, searches(simpler) ? options : asked));
   }
   for (const std::string& backend : backends) {
     const bool has_limit = std::any_of(problem.owners.begin(), problem.owners.end(), [&](const Owner& owner) {
@@ -79,27 +79,23 @@ void take_better_rival(const Problem& problem, const SearchOptions& asked, std::
 
 }  // namespace
 
-std::optional<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
-                              std::string* why) {
-  std::string reason;
-  if (why == nullptr) why = &reason;
+runtime::Result<Solution> solve(const Problem& problem, const Strategy& strategy, const SearchOptions& options) {
   const StrategyRow& row = row_of(strategy);
-  if (is_exact(strategy)) return solve_or_recall(row, problem, strategy, options, why);
-  std::optional<Solution> solution = row.solve(problem, strategy, options, why);
+  if (is_exact(strategy)) return solve_or_recall(row, problem, strategy, options);
+  runtime::Result<Solution> solution = row.solve(problem, strategy, options);
   if (solution) drop_proof(*solution);
   return solution;
 }
 
 /// The exact search, started from what the quick strategies find, or what these find where it has no solution in time.
-std::optional<Solution> solve_optimal(const Problem& problem, const Strategy&, const SearchOptions& options,
-                                      std::string* why) {
+runtime::Result<Solution> solve_optimal(const Problem& problem, const Strategy&, const SearchOptions& options) {
   std::optional<std::vector<Solution>> starts;
   const auto find_starts = [&] {
     if (starts) return *starts;
     constexpr double kPartOfTime = 0.05;
     starts.emplace();
     for (const Strategy& simpler : simpler_strategies(Simpler::Quick, backend_names(problem))) {
-      if (auto one = solve(problem, simpler, options.with_part_of_time(kPartOfTime), why)) starts->push_back(*one);
+      if (auto one = solve(problem, simpler, options.with_part_of_time(kPartOfTime))) starts->push_back(*one);
     }
     if (auto one = pipeline_start(problem, options.with_part_of_time(kPartOfTime), PipelineGoal::Latency)) {
       starts->push_back(*one);
@@ -107,18 +103,17 @@ std::optional<Solution> solve_optimal(const Problem& problem, const Strategy&, c
     return *starts;
   };
   std::optional<Solution> solution = search_optimal(problem, options, find_starts);
-  if (!solution) return solve(problem, {Strategy::Kind::Greedy, {}}, options, why);
-  if (solution->optimal || options.is_probe) return solution;
+  if (!solution) return solve(problem, {Strategy::Kind::Greedy, {}}, options);
+  if (solution->optimal || options.is_probe) return std::move(*solution);
   for (const Solution& start : find_starts()) take_if_better(start, *solution);
   const bool has_limits = std::any_of(problem.owners.begin(), problem.owners.end(), is_limited);
-  if (has_limits && !options.max_seconds) take_better_rival(problem, options, why, *solution);
-  return solution;
+  if (has_limits && !options.max_seconds) take_better_rival(problem, options, *solution);
+  return std::move(*solution);
 }
 
 /// Measuring (search/evolve_placement.h) starts from the exact placement.
-std::optional<Solution> solve_evolve(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
-                                     std::string* why) {
-  return solve_optimal(problem, strategy, options, why);
+runtime::Result<Solution> solve_evolve(const Problem& problem, const Strategy& strategy, const SearchOptions& options) {
+  return solve_optimal(problem, strategy, options);
 }
 
 }  // namespace collage::place

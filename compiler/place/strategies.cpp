@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
 namespace collage::place {
@@ -52,9 +53,7 @@ std::string usage_of(const StrategyRow& row) {
 }
 
 std::string strategies_usage() {
-  std::string text;
-  for (const StrategyRow& row : kRows) text += (text.empty() ? "" : " | ") + usage_of(row);
-  return text;
+  return runtime::joined(kRows, " | ", usage_of);
 }
 
 std::string to_string(const Strategy& strategy) {
@@ -138,6 +137,11 @@ std::vector<Strategy> simpler_strategies(Simpler upto, const std::vector<std::st
   });
   std::stable_partition(all.begin(), all.end(), [](const Strategy& one) { return !one.backends.empty(); });
   return all;
+}
+
+runtime::Result<Solution> without_reason(std::optional<Solution> found) {
+  if (!found) return runtime::Status::error("");
+  return std::move(*found);
 }
 
 bool takes_part(const Strategy& strategy, std::string_view backend) {

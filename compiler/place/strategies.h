@@ -14,6 +14,7 @@
 
 #include "compiler/place/problem/problem.h"
 #include "compiler/place/problem/search_options.h"
+#include "runtime/core/status.h"
 #include "runtime/support/diagnostic.h"
 
 namespace collage::place {
@@ -44,8 +45,7 @@ struct StrategyRow {
   Role role;
   Simpler simpler;
   std::string_view description;
-  std::optional<Solution> (*solve)(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
-                                   std::string* why);
+  runtime::Result<Solution> (*solve)(const Problem& problem, const Strategy& strategy, const SearchOptions& options);
 };
 
 std::span<const StrategyRow> strategy_rows();
@@ -85,12 +85,15 @@ std::vector<Strategy> simpler_strategies(Simpler upto, const std::vector<std::st
 /// Whether the strategy may choose candidates of this backend at all: `single` has but one and the host.
 bool takes_part(const Strategy& strategy, std::string_view backend);
 
-// `solve_NAME` of each row. Returns nullopt if it finds no solution, with the reason in `why` where it knows it. What a
-// solution claims to be proven may hold among the candidates that the strategy examined alone: `solve` (solve.h)
-// believes it of the role `Exact` only.
-#define STRATEGY(kind, name, ...)                                                                                      \
-  std::optional<Solution> solve_##name(const Problem& problem, const Strategy& strategy, const SearchOptions& options, \
-                                       std::string* why);
+/// The result of a strategy that cannot say why it finds no solution: the message of the failure is empty.
+runtime::Result<Solution> without_reason(std::optional<Solution> found);
+
+// `solve_NAME` of each row. Fails if it finds no solution, with a message where it knows the reason. What a solution
+// claims to be proven may hold among the candidates that the strategy examined alone: `solve` (solve.h) believes it of
+// the role `Exact` only.
+#define STRATEGY(kind, name, ...)                                                          \
+  runtime::Result<Solution> solve_##name(const Problem& problem, const Strategy& strategy, \
+                                         const SearchOptions& options);
 #include "compiler/place/strategies.def"
 #undef STRATEGY
 

@@ -100,28 +100,29 @@ class Expander {
   void expand(size_t index) {
     const Partition& partition = placement_.partitions[index];
     const std::vector<std::string> instances = ir::instances_of(partition.instance);
-    ir::SplitNodes split = ir::split_nodes(from_, partition.nodes, partition.split->node, partition.split->axis,
-                                           static_cast<int>(instances.size()));
-    COLLAGE_CHECK(split.parts.size() == instances.size(), "partition {} cannot be cut: {}", partition.name, split.why);
-    place::HostShare host = place::host_share(from_, split.parts);
-    std::vector<std::vector<ValueId>> operands = cut(index, split, host.cut);
-    std::vector<std::vector<ValueId>> made(split.parts.size());
+    const auto split = ir::split_nodes(from_, partition.nodes, partition.split->node, partition.split->axis,
+                                       static_cast<int>(instances.size()));
+    COLLAGE_CHECK(split, "partition {} cannot be cut: {}", partition.name, split.message());
+    const std::vector<ir::SplitPart>& parts = *split;
+    place::HostShare host = place::host_share(from_, parts);
+    std::vector<std::vector<ValueId>> operands = cut(index, parts, host.cut);
+    std::vector<std::vector<ValueId>> made(parts.size());
     // The first host computes its own part once the others have theirs.
     for (const bool is_at_home : {false, true}) {
-      for (size_t i = 0; i < split.parts.size(); ++i) {
+      for (size_t i = 0; i < parts.size(); ++i) {
         if ((instances[i] == "host") != is_at_home) continue;
-        made[i] = add_part(index, split.parts[i], i, instances[i], operands[i], partition.cost - host.cut - host.join);
+        made[i] = add_part(index, parts[i], i, instances[i], operands[i], partition.cost - host.cut - host.join);
       }
     }
-    join(index, split.parts.front().results, made, host.join);
+    join(index, parts.front().results, made, host.join);
   }
 
   /// Adds the slices that parts read; the result has the operands of each part.
-  std::vector<std::vector<ValueId>> cut(size_t index, const ir::SplitNodes& split, Duration cost) {
-    std::vector<std::vector<ValueId>> operands(split.parts.size());
+  std::vector<std::vector<ValueId>> cut(size_t index, const std::vector<ir::SplitPart>& parts, Duration cost) {
+    std::vector<std::vector<ValueId>> operands(parts.size());
     std::vector<NodeId> nodes;
-    for (size_t p = 0; p < split.parts.size(); ++p) {
-      for (const auto& [value, slice] : split.parts[p].reads) {
+    for (size_t p = 0; p < parts.size(); ++p) {
+      for (const auto& [value, slice] : parts[p].reads) {
         operands[p].push_back(slice.is_whole() ? outside(value) : slice_of(value, slice, p, &nodes));
       }
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/match/lowering_misfit.h"
+#include "runtime/core/joined.h"
 #include "runtime/encodings/encodings.h"
 #include "runtime/support/check.h"
 
@@ -52,7 +53,7 @@ std::string to_string(const ir::Graph& graph, const LoweringRequest& request) {
   for (const RequestArg& arg : request.args) {
     std::string text = arg.value.is_valid() ? "%" + graph.value(arg.value).name : runtime::to_string(arg.attr);
     if (!arg.encoding.empty()) text = fmt::format("encode({}, \"{}\")", text, arg.encoding);
-    args += fmt::format("{}{} = {}", args.empty() ? "" : ", ", arg.name, text);
+    runtime::add_to_list(args, arg.name + " = " + text);
   }
   std::string results;
   for (ir::ValueId result : request.results) results += (results.empty() ? " -> %" : ", %") + graph.value(result).name;
@@ -151,10 +152,13 @@ class Requester {
 
   /// The last node of a match is its root: of the rules with `semantics` only one result is wanted.
   bool interpret(const ir::Lowering& lowering, LoweringRequest* made) {
-    std::string why;
-    made->meaning = match::meaning_of(rule_, lowering, context(), match_.nodes.back(), &why);
-    if (made->meaning) return true;
-    return diags_.error(support::Code::LoweringFailed, lowering.span, "rule `{}`: {}", match_.name, why);
+    runtime::Result<match::BuiltTemplate> meaning = match::meaning_of(rule_, lowering, context(), match_.nodes.back());
+    if (!meaning) {
+      return diags_.error(support::Code::LoweringFailed, lowering.span, "rule `{}`: {}", match_.name,
+                          meaning.message());
+    }
+    made->meaning = std::move(*meaning);
+    return true;
   }
 
   /// `parts` => `parts[0]`, `parts[1]`, …

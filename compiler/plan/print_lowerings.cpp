@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/core/text.h"
+
 namespace collage::plan {
 namespace {
 
@@ -15,8 +17,7 @@ using Row = std::array<std::string, 4>;
 std::string without_rules(const ir::Partition& partition, const PlanTargets& targets) {
   const BackendTarget* backend = targets.find_backend(partition.backend);
   ir::RuntimeKind runtime = backend == nullptr ? ir::RuntimeKind::HostJit : backend->runtime;
-  size_t count = partition.nodes.size();
-  return fmt::format("{}, {} op{}", name_of(runtime), count, count == 1 ? "" : "s");
+  return fmt::format("{}, {}", name_of(runtime), runtime::counted(partition.nodes.size(), "op"));
 }
 
 }  // namespace

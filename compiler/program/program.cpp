@@ -5,6 +5,7 @@
 
 #include "compiler/plan/part_plan.h"
 #include "compiler/program/local_hosts.h"
+#include "runtime/core/text.h"
 #include "runtime/exec/host_constants.h"
 
 namespace collage::driver {
@@ -33,8 +34,8 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
   (*jit)->listen(nullptr);
   if (!built) return std::nullopt;
   if (const size_t fallbacks = built->fallbacks.size(); options.is_strict && fallbacks > 0) {
-    return diags.error_at(Code::BackendFailed, "--strict", "{} partition{} fell back to the reference kernels",
-                          fallbacks, fallbacks == 1 ? "" : "s");
+    return diags.error_at(Code::BackendFailed, "--strict", "{} fell back to the reference kernels",
+                          runtime::counted(fallbacks, "partition"));
   }
   Program program{std::move(*jit), std::move(*built)};
   if (targets.is_cluster()) program.parts = plan::cut_by_host(program.built, targets);

@@ -9,6 +9,7 @@
 #include "compiler/quantize_search/calibration.h"
 #include "compiler/quantize_search/choose_sites.h"
 #include "compiler/request/graph_ports.h"
+#include "runtime/core/text.h"
 #include "runtime/runner/tensor_files.h"
 
 namespace collage::driver {
@@ -134,8 +135,8 @@ class ModelQuantizer {
 
   std::optional<QuantizeReport> report(const ChosenSites& chosen) const {
     QuantizeReport report;
-    report.calibration = fmt::format("{} over {} input{}", calibration_.method, calibration_.samples,
-                                     calibration_.samples == 1 ? "" : "s");
+    report.calibration =
+        fmt::format("{} over {}", calibration_.method, runtime::counted(calibration_.samples, "input"));
     report.sites = model_.sites.sites.size();
     report.unusable = calibration_.unusable.size();
     report.quantized = static_cast<size_t>(std::count(chosen.best.wanted.begin(), chosen.best.wanted.end(), true));

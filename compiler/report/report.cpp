@@ -139,8 +139,7 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   text += simulated_line(simulated);
   if (!report.baselines.empty()) {
     std::string others;
-    for (const auto& [name, cost] : report.baselines)
-      others += (others.empty() ? "" : "   ") + name + " " + human(cost);
+    for (const auto& [name, cost] : report.baselines) runtime::add_to_list(others, name + " " + human(cost), "   ");
     text += line("baselines", others);
   }
   if (report.code.kernels > 0) text += line("code", code_line(report.code));

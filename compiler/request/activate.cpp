@@ -7,6 +7,7 @@
 #include "compiler/codegen/jit.h"
 #include "compiler/request/library_trial.h"
 #include "compiler/sema/rules/check_expr.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
@@ -104,9 +105,7 @@ std::optional<runtime::AttrValue> parse_value(const ir::AttrDecl& decl, const st
 }
 
 std::string allowed_text(const ir::AttrDecl& decl) {
-  std::string text;
-  for (const runtime::AttrValue& value : decl.allowed) text += (text.empty() ? "" : ", ") + runtime::to_string(value);
-  return text;
+  return runtime::joined(decl.allowed, ", ", [](const auto& value) { return runtime::to_string(value); });
 }
 
 bool set_attr(Activation& activation, const std::string& setting, support::Diagnostics& diags) {

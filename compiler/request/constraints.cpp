@@ -8,6 +8,7 @@
 #include <set>
 
 #include "compiler/request/select_nodes.h"
+#include "runtime/core/joined.h"
 
 namespace collage::driver {
 namespace {
@@ -136,7 +137,7 @@ std::string constraint_in_part(const std::string& text, bool is_together, const 
   std::set<NodeId> nodes;
   for (const auto& [selector, selected] : selected_in_part(text, part, diags)) {
     nodes.insert(selected.begin(), selected.end());
-    here += (here.empty() ? "" : ",") + selector;
+    runtime::add_to_list(here, selector, ",");
   }
   return nodes.size() > 1 ? here : "";
 }

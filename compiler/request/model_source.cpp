@@ -29,9 +29,8 @@ std::optional<syntax::ModelAst> read_text(const std::string& path, support::Sour
     return diags.error_at(Code::CannotRead, path, "is a compiled model, and no text")
         .note("`collage-run {}` runs it; the model that it was made of can be compiled again", path);
   }
-  std::string why;
-  std::optional<support::FileId> file = sources.load(path, &why);
-  if (!file) return diags.error_at(Code::CannotRead, path, "cannot read: {}", why);
+  const runtime::Result<support::FileId> file = sources.load(path);
+  if (!file) return diags.error_at(Code::CannotRead, path, "cannot read: {}", file.message());
   return syntax::parse_model(sources, *file, diags);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/request/bindings.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
 namespace collage::driver {
@@ -77,9 +78,8 @@ class Reader {
     for (const Choice& choice : row_.choices) {
       if (choice.word == text()) return into = static_cast<Value>(choice.value), "";
     }
-    std::string words;
-    for (const Choice& choice : row_.choices) words += fmt::format("{}{}", words.empty() ? "" : ", ", choice.word);
-    return fmt::format("`{}` is none of {}", text(), words);
+    return fmt::format("`{}` is none of {}", text(),
+                       runtime::joined(row_.choices, ", ", [](const Choice& choice) { return choice.word; }));
   }
 
  private:

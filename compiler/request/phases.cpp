@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/match/rewrite.h"
+#include "runtime/core/joined.h"
 
 namespace collage::driver {
 
@@ -108,7 +109,7 @@ std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place
 
 std::string to_string(const RewriteCounts& counts) {
   std::string text;
-  for (const auto& [name, count] : counts) text += fmt::format("{}{} {}x", text.empty() ? "" : ", ", name, count);
+  for (const auto& [name, count] : counts) runtime::add_to_list(text, fmt::format("{} {}x", name, count));
   return text;
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/graph/print_parts.h"
 #include "compiler/sema/model/build_format.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/layout.h"
 
 namespace collage::driver {
@@ -195,7 +196,7 @@ class PlacementReader {
     for (;;) {
       std::string one;
       if (!space(&one)) return false;
-      *into += (into->empty() ? "" : "+") + one;
+      runtime::add_to_list(*into, one, "+");
       if (token_.kind != '+') return true;
       advance();
     }
@@ -321,11 +322,9 @@ class PlacementReader {
 };
 
 std::string boundary_text(const ir::Graph& graph, const std::vector<ir::BoundaryValue>& values) {
-  std::string text;
-  for (const ir::BoundaryValue& item : values) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", ir::sigil_name('%', graph.value(item.value).name),
-                        ir::to_string(item.format));
-  }
+  const std::string text = runtime::joined(values, ", ", [&](const ir::BoundaryValue& item) {
+    return fmt::format("{}: {}", ir::sigil_name('%', graph.value(item.value).name), ir::to_string(item.format));
+  });
   return "(" + text + ")";
 }
 
@@ -353,9 +352,8 @@ std::string print_placement(const ir::Graph& graph, const ir::Placement& placeme
 
 std::optional<ir::Placement> read_placement(const std::string& path, const ir::Graph& graph,
                                             support::SourceManager& sources, support::Diagnostics& diags) {
-  std::string why;
-  std::optional<support::FileId> file = sources.load(path, &why);
-  if (!file) return diags.error_at(Code::CannotRead, path, "cannot read: {}", why);
+  const runtime::Result<support::FileId> file = sources.load(path);
+  if (!file) return diags.error_at(Code::CannotRead, path, "cannot read: {}", file.message());
   return parse_placement(*file, graph, sources, diags);
 }
 

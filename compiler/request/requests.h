@@ -166,6 +166,8 @@ struct Request {
 
   /// The model is executed after it was compiled.
   bool executes() const;
+  /// Returns how often `bench` and `verify-costs` run the model.
+  int timed_runs() const { return runs > 0 ? runs : kTimedRuns; }
   /// Shapes follow from the inputs that are given, and a model in stages runs so that its stages are known. Inputs
   /// beside `--calibrate` are for measuring errors.
   bool gives_inputs() const { return executes() || (!run.inputs.empty() && !quantize.is_asked()); }

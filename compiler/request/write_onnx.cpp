@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "compiler/export/onnx.h"
+#include "runtime/core/text.h"
 #include "runtime/support/write_file.h"
 
 namespace collage::driver {
@@ -21,8 +22,8 @@ void warn_of_losses(const sema::Model& model, const std::string& path, support::
   auto pinned =
       std::count_if(nodes.begin(), nodes.end(), [&](ir::NodeId id) { return model.graph.node(id).pin.has_value(); });
   if (pinned == 0) return;
-  diags.warning_at(Code::UnsupportedOnnx, path, "leaves out {} pin{}: ONNX has no place for them", pinned,
-                   pinned == 1 ? "" : "s");
+  diags.warning_at(Code::UnsupportedOnnx, path, "leaves out {}: ONNX has no place for them",
+                   runtime::counted(pinned, "pin"));
 }
 
 }  // namespace

@@ -11,14 +11,13 @@
 #include "compiler/rules_tool/rewrite_tests.h"
 #include "compiler/rules_tool/rule_tests.h"
 #include "compiler/sema/rules/build_rules.h"
+#include "runtime/core/text.h"
 #include "runtime/support/write_file.h"
 
 namespace collage::rules_tool {
 namespace {
 
-std::string counted(size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
+using runtime::counted;
 
 size_t test_count(const ir::Backend& backend) {
   size_t count = 0;
@@ -183,8 +182,7 @@ bool test_rules(support::SourceManager& sources, const ir::RuleSet& rules, const
   print_coverage("kernel", coverage.kernels, coverage.kernels_left);
   print_coverage("denial", coverage.denials, coverage.denials_left);
   if (mutates) {
-    fmt::print("{} tried, {} not noticed by any test\n", counted(static_cast<size_t>(mutation.tried), "mutation"),
-               mutation.unnoticed);
+    fmt::print("{} tried, {} not noticed by any test\n", counted(mutation.tried, "mutation"), mutation.unnoticed);
   } else if (wants_mutations) {
     fmt::print("no mutation tried: these need tests that pass\n");
   }

@@ -49,9 +49,8 @@ std::optional<ir::Graph> load_model(support::SourceManager& sources, const std::
   if (file.extension() == ".onnx") {
     graph = import::import_onnx(path, diags);
   } else {
-    std::string why;
-    std::optional<support::FileId> id = sources.load(path, &why);
-    if (!id) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", why);
+    const runtime::Result<support::FileId> id = sources.load(path);
+    if (!id) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", id.message());
     std::optional<sema::Model> model = sema::load_model_text(sources, *id, file.parent_path().string(), diags);
     if (model) graph = std::move(model->graph);
   }
@@ -108,9 +107,8 @@ std::optional<std::vector<Excuse>> read_excuses(support::SourceManager& sources,
                                                 Diagnostics& diags) {
   std::vector<Excuse> excuses;
   if (path.empty()) return excuses;
-  std::string why;
-  std::optional<support::FileId> file = sources.load(path, &why);
-  if (!file) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", why);
+  const runtime::Result<support::FileId> file = sources.load(path);
+  if (!file) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", file.message());
   std::string_view text = sources.text(*file);
   bool good = true;
   for (size_t begin = 0; begin < text.size();) {

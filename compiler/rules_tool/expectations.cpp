@@ -7,6 +7,7 @@
 
 #include "compiler/match/evaluate.h"
 #include "compiler/place/candidates/candidates.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/layout.h"
 
 namespace collage::rules_tool {
@@ -86,7 +87,7 @@ std::string format_found(const ir::Graph& graph, const ir::Backend& backend, con
         if (item.value != value) continue;
         if (layouts.at(item.layout) == wanted) return "";
         const std::string name = layouts.name(item.layout);
-        if (found.find(name) == std::string::npos) found += (found.empty() ? "" : " or ") + name;
+        if (found.find(name) == std::string::npos) runtime::add_to_list(found, name, " or ");
       }
     }
   }
@@ -111,7 +112,7 @@ std::string call_text(const ir::Graph& graph, const ir::Backend& backend, const 
       const std::vector<ir::ValueId> values = match::values_of(graph, capture, match.bindings[at]);
       if (capture.type == ir::ExprType::Values) {
         for (size_t i = 0; i < values.size(); ++i) {
-          args += fmt::format("{}{}[{}] = %{}", args.empty() ? "" : ", ", arg.name, i, graph.value(values[i]).name);
+          runtime::add_to_list(args, fmt::format("{}[{}] = %{}", arg.name, i, graph.value(values[i]).name));
         }
         continue;
       }
@@ -125,7 +126,7 @@ std::string call_text(const ir::Graph& graph, const ir::Backend& backend, const 
       text = value ? match::to_text(*value.value, arg.value->unit) : "?";
       if (arg.value->type == ir::ExprType::String) text = "\"" + text + "\"";
     }
-    args += fmt::format("{}{} = {}", args.empty() ? "" : ", ", arg.name, text);
+    runtime::add_to_list(args, arg.name + " = " + text);
   }
   return fmt::format("{}({})", lowering.symbol, args);
 }

@@ -34,9 +34,8 @@ bool format_stdin(SourceManager& sources, bool only_check, Diagnostics& diags) {
 }
 
 bool format_file(SourceManager& sources, const std::string& path, bool only_check, Diagnostics& diags) {
-  std::string why;
-  std::optional<FileId> file = sources.load(path, &why);
-  if (!file) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", why);
+  const runtime::Result<FileId> file = sources.load(path);
+  if (!file) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", file.message());
   std::optional<std::string> result = formatted(sources, *file, diags);
   if (!result) return false;
   if (*result == sources.text(*file)) return true;

@@ -10,6 +10,7 @@
 
 #include "compiler/ir/rules/functions.h"
 #include "compiler/rules_tool/outline.h"
+#include "runtime/core/joined.h"
 
 namespace collage::rules_tool {
 namespace {
@@ -232,7 +233,7 @@ std::string plain(const Json& value) {
 /// `8, 16, 32`
 std::string joined(const Json& values) {
   std::string text;
-  for (const Json& value : values) text += (text.empty() ? "" : ", ") + plain(value);
+  for (const Json& value : values) runtime::add_to_list(text, plain(value));
   return text;
 }
 

@@ -14,6 +14,7 @@
 #include "compiler/match/matcher.h"
 #include "compiler/rules_tool/rewrite_tests.h"
 #include "compiler/rules_tool/rule_tests.h"
+#include "runtime/core/joined.h"
 
 namespace collage::rules_tool {
 namespace {
@@ -65,9 +66,7 @@ class TestWriter {
   }
 
  private:
-  static void add(RuleTest* test, const std::string& statement) {
-    test->model += (test->model.empty() ? "" : " ") + statement;
-  }
+  static void add(RuleTest* test, const std::string& statement) { runtime::add_to_list(test->model, statement, " "); }
 
   static std::string splat_text(const ir::Value& value) {
     if (!runtime::is_float(value.type.dtype)) return fmt::format("{:.0f}", value.constant->splat);
@@ -110,7 +109,7 @@ std::string text_of_test(const RuleTest& test) {
   std::string inputs;
   for (const auto& [name, type] : test.inputs) {
     const bool is_constant = std::find(test.constants.begin(), test.constants.end(), name) != test.constants.end();
-    inputs += fmt::format("{}{}: {}{}", inputs.empty() ? "" : ", ", name, is_constant ? "const " : "", to_string(type));
+    runtime::add_to_list(inputs, fmt::format("{}: {}{}", name, is_constant ? "const " : "", to_string(type)));
   }
   if (!inputs.empty()) text += " with " + inputs;
   if (!test.nodes.empty()) text += fmt::format(" -> {{%{}}}", fmt::join(test.nodes, ", %"));

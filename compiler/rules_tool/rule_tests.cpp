@@ -9,6 +9,7 @@
 #include "compiler/rules_tool/expectations.h"
 #include "compiler/rules_tool/semantics_tests.h"
 #include "compiler/sema/model/rule_test_model.h"
+#include "runtime/core/joined.h"
 
 namespace collage::rules_tool {
 namespace {
@@ -184,7 +185,7 @@ TestResult result_of(const ir::RuleTest& test, Diagnostics& diags, const std::fu
   TestResult result{test.span, test.expects_match, run(), ""};
   for (size_t i = before; i < diags.records().size(); ++i) {
     const support::DiagnosticRecord& record = diags.records()[i];
-    result.message += (result.message.empty() ? "" : "\n") + record.message;
+    runtime::add_to_list(result.message, record.message, "\n");
     for (const support::Note& note : record.notes) result.message += "\n" + note.message;
   }
   return result;

@@ -77,10 +77,9 @@ class LoweringTest {
     match::Quantities quantities = match::quantities_of(graph, match.nodes, &backend_);
     quantities.launch = backend_.policy.launch.seconds();
     const match::EvalContext context{graph, backend_, {}, match.bindings, &quantities, &match.knobs, nullptr};
-    std::string why;
-    const std::optional<match::BuiltTemplate> meaning =
-        match::meaning_of(backend_.rules[static_cast<size_t>(match.rule)], lowering, context, match.root, &why);
-    if (!meaning) return fail(lowering, why);
+    const runtime::Result<match::BuiltTemplate> meaning =
+        match::meaning_of(backend_.rules[static_cast<size_t>(match.rule)], lowering, context, match.root);
+    if (!meaning) return fail(lowering, meaning.message());
     const Graph other = with_meaning(graph, match, *meaning);
     std::vector<ir::Tensor> inputs;
     for (ValueId input : graph.inputs()) inputs.push_back(random_tensor(graph.value(input).type, trial, random));

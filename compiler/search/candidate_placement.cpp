@@ -5,15 +5,17 @@
 
 #include <algorithm>
 
+#include "runtime/core/text.h"
+
 namespace collage::driver {
 
-OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered, std::optional<FoundPlacement> followed,
-                         const std::string& why_not, FoundPlacement* found) {
+OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered,
+                         runtime::Result<FoundPlacement> followed, FoundPlacement* found) {
   OfferVerdict verdict;
   verdict.file = file;
   verdict.partitions = offered.partitions.size();
   if (!followed) {
-    verdict.why_not = why_not;
+    verdict.why_not = followed.message();
     return verdict;
   }
   verdict.predicted = followed->predicted;
@@ -53,10 +55,10 @@ std::string to_string(const OfferVerdict& verdict, Cost outcome) {
   }
   if (verdict.is_kept) return fmt::format("{}: kept, nothing was found that costs less", verdict.file);
   const Cost gain = verdict.predicted - outcome;
-  return fmt::format("{}: {} as it is; the search saves {} ({}) and keeps {} of its {} partition{}", verdict.file,
+  return fmt::format("{}: {} as it is; the search saves {} ({}) and keeps {} of its {}", verdict.file,
                      human(verdict.predicted), human(gain),
                      place::percent_text(gain.value() / verdict.predicted.value()), verdict.partitions_kept,
-                     verdict.partitions, verdict.partitions == 1 ? "" : "s");
+                     runtime::counted(verdict.partitions, "partition"));
 }
 
 }  // namespace collage::driver

@@ -4,10 +4,10 @@
 // whole: followed as `--placement` would, the nodes that it does not name searched.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "compiler/search/found_placement.h"
+#include "runtime/core/status.h"
 
 namespace collage::driver {
 
@@ -22,12 +22,11 @@ struct OfferVerdict {
   size_t partitions_kept = 0;
 };
 
-/// What became of `offered`. `followed` is the outcome of following it, or nothing for the reason in `why_not`. Where
-/// it is predicted at no more than `found`, or above it by less than measured costs are uncertain by
-/// (place/costs/noise.h), it takes the place of that: ties are the user's, and a saved placement stays while costs are
-/// measured anew.
-OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered, std::optional<FoundPlacement> followed,
-                         const std::string& why_not, FoundPlacement* found);
+/// What became of `offered`. `followed` is the outcome of following it. Where it is predicted at no more than `found`,
+/// or above it by less than measured costs are uncertain by (place/costs/noise.h), it takes the place of that: ties are
+/// the user's, and a saved placement stays while costs are measured anew.
+OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered,
+                         runtime::Result<FoundPlacement> followed, FoundPlacement* found);
 
 /// `a.placement: 41.2 us as it is; the search saves 3.1 us (7.5 %) and keeps 2 of its 3 partitions`
 std::string to_string(const OfferVerdict& verdict, Cost outcome);

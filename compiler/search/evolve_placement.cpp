@@ -14,6 +14,7 @@
 #include "compiler/program/plan_runner.h"
 #include "compiler/request/graph_ports.h"
 #include "compiler/search/placement_search.h"
+#include "runtime/core/text.h"
 #include "runtime/runner/time_plan.h"
 
 namespace collage::driver {
@@ -56,8 +57,7 @@ class PlacementEvolution {
     placements_.emplace(first[0], seed_);
     for (const Strategy& strategy :
          place::simpler_strategies(place::Simpler::All, place::backend_names(input_.built.problem))) {
-      std::string why;
-      std::optional<FoundPlacement> found = PlacementSearch(input_, strategy).find(&why);
+      runtime::Result<FoundPlacement> found = PlacementSearch(input_, strategy).find();
       if (!found) continue;
       Genome genome = genes_.like(solution_of(*found));
       if (placements_.emplace(genome, std::move(*found)).second) first.push_back(std::move(genome));
@@ -164,9 +164,8 @@ std::string to_string(const EvolveReport& report) {
   const auto time = [](double seconds) { return human(Duration::seconds(seconds)); };
   const auto percent = [&](double seconds) { return fmt::format("{:.1f} %", 100 * seconds / report.seed_seconds); };
   std::string text =
-      fmt::format("{} plan{} measured in {:.3g} s, {} generation{} over {} partition{}", report.evaluations,
-                  report.evaluations == 1 ? "" : "s", report.seconds, report.generations,
-                  report.generations == 1 ? "" : "s", report.genes, report.genes == 1 ? "" : "s");
+      fmt::format("{} measured in {:.3g} s, {} over {}", runtime::counted(report.evaluations, "plan"), report.seconds,
+                  runtime::counted(report.generations, "generation"), runtime::counted(report.genes, "partition"));
   if (report.failed > 0) text += fmt::format(", {} failed", report.failed);
   text += fmt::format(": optimal {}", time(report.seed_seconds));
   if (report.best_seconds <= 0) return text + ", nothing measured less";

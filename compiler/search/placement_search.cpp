@@ -17,6 +17,10 @@
 #include "compiler/search/why_no_placement.h"
 
 namespace collage::driver {
+
+using runtime::Result;
+using runtime::Status;
+
 namespace {
 
 using place::Simpler;
@@ -50,8 +54,7 @@ std::vector<Strategy> simpler_strategies(const SearchInput& input, Simpler upto)
 
 }  // namespace
 
-std::optional<Solution> PlacementSearch::solve(const place::BuiltProblem& built, std::string* why,
-                                               bool* ignores_limits) const {
+Result<Solution> PlacementSearch::solve(const place::BuiltProblem& built, bool* ignores_limits) const {
   place::SearchOptions options = input_.options;
   std::optional<WorkScope> scope;
   if (input_.listener != nullptr) {
@@ -61,25 +64,22 @@ std::optional<Solution> PlacementSearch::solve(const place::BuiltProblem& built,
       scope->report(0, 0, progress_text(now));
     };
   }
-  std::optional<Solution> solution = solve_within_limits(built, options, why);
+  Result<Solution> solution = solve_within_limits(built, options);
   if (solution || input_.limits.empty() || built.spread) return solution;
   if (ignores_limits != nullptr) *ignores_limits = true;
   options.excess = nullptr;
-  solution = place::solve(built.problem, strategy_, options, why);
+  solution = place::solve(built.problem, strategy_, options);
   if (solution) solution->optimal = false;
   return solution;
 }
 
-std::optional<Solution> PlacementSearch::solve_within_limits(const place::BuiltProblem& built,
-                                                             const place::SearchOptions& options,
-                                                             std::string* why) const {
+Result<Solution> PlacementSearch::solve_within_limits(const place::BuiltProblem& built,
+                                                      const place::SearchOptions& options) const {
   if (built.spread && built.spread->is_tried) {
-    std::string reason;
-    if (place::is_exact(strategy_)) return place::spread_solution(built, why != nullptr ? why : &reason);
-    if (why != nullptr) *why = "over so many instances only `optimal` places";
-    return std::nullopt;
+    if (place::is_exact(strategy_)) return place::spread_solution(built);
+    return Status::error("over so many instances only `optimal` places");
   }
-  if (built.spread || input_.limits.empty()) return place::solve(built.problem, strategy_, options, why);
+  if (built.spread || input_.limits.empty()) return place::solve(built.problem, strategy_, options);
   place::SearchOptions own = options;
   if (!own.excess) {
     own.excess = [&](const Solution& one) {
@@ -87,7 +87,7 @@ std::optional<Solution> PlacementSearch::solve_within_limits(const place::BuiltP
                               input_.limits);
     };
   }
-  return place::solve(place::with_memory(built.problem, input_.limits), strategy_, own, why);
+  return place::solve(place::with_memory(built.problem, input_.limits), strategy_, own);
 }
 
 /// Looks for a solution that is better with overlap, where the strategy searches at all. Returns the proven bound.
@@ -120,7 +120,7 @@ Cost PlacementSearch::overlap(const place::BuiltProblem& built, Solution* soluti
 }
 
 /// Solves again while the plan does not fit into the memory of devices and hosts.
-std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
+Result<FoundPlacement> PlacementSearch::fit() {
   using Clock = std::chrono::steady_clock;
   constexpr int kAttempts = 7;  // with less and less memory
   constexpr int kLessons = 8;
@@ -140,8 +140,9 @@ std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
     const place::BuiltProblem& built = learned_.built();
     fits_at_once_ = !bound;
     bool ignores_limits = false;
-    std::optional<Solution> solution = solve(built, why, &ignores_limits);
-    if (!solution) return found;  // building it says what is missing
+    Result<Solution> solution = solve(built, &ignores_limits);
+    if (!solution && !found) return solution.status();
+    if (!solution) return std::move(*found);  // building it says what is missing
     if (input_.objective->is_concurrent()) {
       input_.options = options.with_part_of_time(part);
       solution->bound = overlap(built, &*solution);
@@ -155,7 +156,7 @@ std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
     WeighedPlacement weighed = weighed_placement(input_, *solution);
     found = std::move(weighed.found);
     found->seconds = std::max(seconds, found->solution.seconds);
-    if (found->exceeded.empty() || built.spread) return found;
+    if (found->exceeded.empty() || built.spread) return std::move(*found);
     if (weighed.apart != nullptr && lessons < kLessons && learned_.learn(weighed.apart->built.plan, found->chosen)) {
       ++lessons;
       continue;
@@ -166,7 +167,7 @@ std::optional<FoundPlacement> PlacementSearch::fit(std::string* why) {
     if (ignores_limits) lowered = std::max(lowered, kAttempts - 1);
     if (lowered + 1 == kAttempts) take_all_memory(built.problem, &input_.limits);
   }
-  return found;
+  return std::move(*found);
 }
 
 /// After searches that refused plans, or had limits that were too low: what a simpler strategy finds in the same memory
@@ -176,8 +177,7 @@ void PlacementSearch::take_better_baseline(FoundPlacement* found) {
   const bool takes_each = !fits_at_once_ || asked_.graph.node_count() <= kFewNodes;
   const SearchInput quick = with_part_of_time(asked_, kPartOfSimpler);
   for (const Strategy& simpler : simpler_strategies(asked_, takes_each ? Simpler::Each : Simpler::Quick)) {
-    std::string why;
-    std::optional<FoundPlacement> other = PlacementSearch(quick, simpler).fit(&why);
+    Result<FoundPlacement> other = PlacementSearch(quick, simpler).fit();
     if (!other || !other->exceeded.empty()) continue;
     if (found->exceeded.empty() && other->predicted >= found->predicted) continue;
     other->bound = other->solution.bound = found->bound;
@@ -189,20 +189,17 @@ void PlacementSearch::take_better_baseline(FoundPlacement* found) {
   }
 }
 
-std::optional<FoundPlacement> PlacementSearch::find(std::string* why) {
-  why->clear();
+Result<FoundPlacement> PlacementSearch::find() {
   // No search can make up for what all memories together lack.
-  if (has_limited_host(asked_)) *why = shortage_text(asked_);
-  if (!why->empty()) return std::nullopt;
-  std::optional<FoundPlacement> found = fit(why);
+  std::string shortage = has_limited_host(asked_) ? shortage_text(asked_) : "";
+  if (!shortage.empty()) return Status::error(std::move(shortage));
+  Result<FoundPlacement> found = fit();
+  if (!found && found.message().empty()) return Status::error(why_no_placement(asked_, strategy_));
+  if (!found) return found;
   // The search refuses plans that it cannot foresee to be too large, and may end with none that is as good.
-  const bool may_have_refused = found && found->solution.is_limited && !found->optimal && !asked_.limits.empty();
-  if (found && place::is_exact(strategy_) && (!fits_at_once_ || may_have_refused)) take_better_baseline(&*found);
-  if (found && has_limited_host(asked_) && !found->exceeded.empty()) {
-    *why = excess_text(found->exceeded);
-    found.reset();
-  }
-  if (!found && why->empty()) *why = why_no_placement(asked_, strategy_);
+  const bool may_have_refused = found->solution.is_limited && !found->optimal && !asked_.limits.empty();
+  if (place::is_exact(strategy_) && (!fits_at_once_ || may_have_refused)) take_better_baseline(&*found);
+  if (has_limited_host(asked_) && !found->exceeded.empty()) return Status::error(excess_text(found->exceeded));
   return found;
 }
 
@@ -213,8 +210,7 @@ std::vector<std::pair<std::string, Cost>> costs_without_search(const SearchInput
     const bool is_host = !simpler.backends.empty();
     // The cost of the greedy strategy depends on costs that were not measured then.
     if (!is_host && input.built.lazy.not_needed > 0) continue;
-    std::string why;
-    const std::optional<FoundPlacement> found = PlacementSearch(quick, simpler).find(&why);
+    const Result<FoundPlacement> found = PlacementSearch(quick, simpler).find();
     if (!found) continue;
     const bool has_bounds = std::any_of(found->chosen.begin(), found->chosen.end(),
                                         [&](place::CandidateId c) { return input.built.origin(c).unmeasured; });

@@ -8,7 +8,6 @@
 //     solve:  the strategy on the problem (place/solve.h), within the limits of memory
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "compiler/place/strategies.h"
 #include "compiler/search/found_placement.h"
 #include "compiler/search/learned_constants.h"
+#include "runtime/core/status.h"
 
 namespace collage::driver {
 
@@ -28,20 +28,19 @@ class PlacementSearch {
 
   /// The best placement whose plan fits into the memory of devices and hosts. What is proven is proven by the count of
   /// memory in the problem, which is never too high: a placement that later searches lead to is optimal only if it
-  /// costs that bound. Returns nullopt if the strategy finds none; `why` then says so in one sentence.
-  std::optional<FoundPlacement> find(std::string* why);
+  /// costs that bound. Fails if the strategy finds none; the message says why in one sentence.
+  runtime::Result<FoundPlacement> find();
 
   /// The solution of the input's problem, or of `built`, which is that problem with other prices or constants. Reports
   /// to the listener. Where nothing fits it is what would be chosen in more memory: its plan says what is missing,
-  /// and `ignores_limits` is set.
-  std::optional<place::Solution> solve(const place::BuiltProblem& built, std::string* why = nullptr,
-                                       bool* ignores_limits = nullptr) const;
+  /// and `ignores_limits` is set. The message of a failure is empty where the strategy does not know the reason.
+  runtime::Result<place::Solution> solve(const place::BuiltProblem& built, bool* ignores_limits = nullptr) const;
 
  private:
-  std::optional<place::Solution> solve_within_limits(const place::BuiltProblem& built,
-                                                     const place::SearchOptions& options, std::string* why) const;
+  runtime::Result<place::Solution> solve_within_limits(const place::BuiltProblem& built,
+                                                       const place::SearchOptions& options) const;
   Cost overlap(const place::BuiltProblem& built, place::Solution* solution) const;
-  std::optional<FoundPlacement> fit(std::string* why);
+  runtime::Result<FoundPlacement> fit();
   void take_better_baseline(FoundPlacement* found);
 
   const SearchInput asked_;

@@ -49,8 +49,7 @@ std::vector<Rival> rivals_of(const SearchInput& input, const FoundPlacement& bes
   const double most = best.predicted.value() * (1 + kRivalMargin);
   for (const Strategy& strategy :
        place::simpler_strategies(place::Simpler::Each, place::backend_names(input.built.problem))) {
-    std::string why;
-    std::optional<FoundPlacement> found = PlacementSearch(input, strategy).find(&why);
+    runtime::Result<FoundPlacement> found = PlacementSearch(input, strategy).find();
     if (!found || found->predicted.value() > most || !is_on_host(found->placement)) continue;
     std::string text = print_placement(input.graph, found->placement);
     if (std::find(known.begin(), known.end(), text) != known.end()) continue;

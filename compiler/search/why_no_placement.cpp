@@ -18,7 +18,7 @@ namespace {
 std::optional<place::Solution> solve_without(const SearchInput& input, const place::Strategy& strategy,
                                              LimitKind kind) {
   const LiftedSearch lifted = without_limits(input, {{kind}});
-  return PlacementSearch(lifted.input, strategy).solve(*lifted.built);
+  return PlacementSearch(lifted.input, strategy).solve(*lifted.built).to_optional();
 }
 
 /// The limit of backends without which there would be a placement; empty if it is none of them alone.

@@ -130,21 +130,19 @@ class DimensionProof {
 
 }  // namespace
 
-std::optional<ir::Graph> SizeProver::graph_for(const std::vector<ir::ShapeBinding>& bindings, std::string* why) const {
+runtime::Result<ir::Graph> SizeProver::graph_for(const std::vector<ir::ShapeBinding>& bindings) const {
+  using runtime::Status;
   support::Diagnostics own(diags_.sources());
   std::optional<Specialised> made = source_.specialise({bindings, {}}, own);
   if (made && made->whole) return std::move(made->whole->model.graph);
-  *why = made ? "values of a run decide shapes" : "the model has no such size: " + dimension_;
+  if (made) return Status::error("values of a run decide shapes");
   for (const support::DiagnosticRecord& record : own.records()) {
-    if (!made && record.severity == support::Severity::Error) {
-      *why = record.message;
-      break;
-    }
+    if (record.severity == support::Severity::Error) return Status::error(record.message);
   }
-  return std::nullopt;
+  return Status::error("the model has no such size: " + dimension_);
 }
 
-std::optional<std::vector<int>> SizeProver::axes_of(const ir::Graph& graph, std::string* why) const {
+runtime::Result<std::vector<int>> SizeProver::axes_of(const ir::Graph& graph) const {
   std::vector<int> axes;
   for (ir::ValueId id : graph.inputs()) {
     const std::string& name = graph.value(id).name;
@@ -154,10 +152,7 @@ std::optional<std::vector<int>> SizeProver::axes_of(const ir::Graph& graph, std:
     for (size_t d = 0; input != source_.inputs().end() && input->dims && d < input->dims->size(); ++d) {
       const ir::OpenDim& dim = (*input->dims)[d];
       if (!dim.is_open() || dim.name != dimension_) continue;
-      if (axis >= 0) {
-        *why = "input `" + name + "` has it twice";
-        return std::nullopt;
-      }
+      if (axis >= 0) return runtime::Status::error("input `" + name + "` has it twice");
       axis = static_cast<int>(d);
     }
     axes.push_back(axis);
@@ -167,18 +162,19 @@ std::optional<std::vector<int>> SizeProver::axes_of(const ir::Graph& graph, std:
 
 RowProof SizeProver::prove(const std::vector<ir::ShapeBinding>& exact, const std::vector<ir::ShapeBinding>& bucket,
                            const RowSizes& sizes) {
-  std::string why;
   if (const std::string key = bindings_key(bucket); !bucket_ || key != bucket_key_) {
-    bucket_ = graph_for(bucket, &why);
+    runtime::Result<ir::Graph> made = graph_for(bucket);
+    bucket_.reset();
+    if (!made) return {made.message(), {}, {}};
+    bucket_ = std::move(*made);
     bucket_key_ = key;
   }
-  if (!bucket_) return {why, {}, {}};
   inputs_.clear();
   for (ir::ValueId id : bucket_->inputs()) inputs_.push_back(bucket_->value(id).name);
-  const std::optional<std::vector<int>> axes = axes_of(*bucket_, &why);
-  if (!axes) return {why, {}, {}};
-  const std::optional<ir::Graph> small = graph_for(exact, &why);
-  if (!small) return {why, {}, {}};
+  const runtime::Result<std::vector<int>> axes = axes_of(*bucket_);
+  if (!axes) return {axes.message(), {}, {}};
+  const runtime::Result<ir::Graph> small = graph_for(exact);
+  if (!small) return {small.message(), {}, {}};
   return prove_rows(*small, *bucket_, sizes, *axes);
 }
 

@@ -16,6 +16,7 @@
 
 #include "compiler/request/model_source.h"
 #include "compiler/shapes/row_independence.h"
+#include "runtime/core/status.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/shape_table.h"
 
@@ -43,10 +44,10 @@ class SizeProver {
   bool is_of_variant(const runtime::ShapeTable& table, size_t variant) const;
 
  private:
-  /// Nullopt, with the reason, where the model cannot be specialised as a whole.
-  std::optional<ir::Graph> graph_for(const std::vector<ir::ShapeBinding>& bindings, std::string* why) const;
-  /// For each input of the graph, the axis that is the dimension; nullopt where an input has it twice.
-  std::optional<std::vector<int>> axes_of(const ir::Graph& graph, std::string* why) const;
+  /// Fails where the model cannot be specialised as a whole.
+  runtime::Result<ir::Graph> graph_for(const std::vector<ir::ShapeBinding>& bindings) const;
+  /// For each input of the graph, the axis that is the dimension. Fails where an input has it twice.
+  runtime::Result<std::vector<int>> axes_of(const ir::Graph& graph) const;
 
   const ModelSource& source_;
   std::string dimension_;

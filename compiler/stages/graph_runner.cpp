@@ -10,6 +10,7 @@
 
 #include "compiler/ir/analysis/evaluate.h"
 #include "compiler/stages/host_nodes.h"
+#include "runtime/core/joined.h"
 
 namespace collage::driver {
 namespace {
@@ -204,7 +205,7 @@ Result<std::shared_ptr<GraphRunner::Stage>> GraphRunner::stage_for(Point& point,
     const StageValue* value = scope.find(name, &status);
     if (!status) return status;
     if (!depends_on_run(value)) continue;
-    key += fmt::format("{}{} {}", key.empty() ? "" : ", ", name, key_of(*value));
+    runtime::add_to_list(key, name + " " + key_of(*value));
   }
   const auto use = std::pair(&point, key);
   if (auto made = point.stages.find(key); made != point.stages.end()) {

@@ -9,6 +9,7 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/plan/check.h"
 #include "compiler/request/constraints.h"
+#include "runtime/core/joined.h"
 
 namespace collage::driver {
 namespace {
@@ -26,7 +27,7 @@ std::string backends_of(const runtime::Plan& plan) {
   std::map<std::string, size_t> counts;
   for (const runtime::PlanPartition& partition : plan.partitions) ++counts[partition.backend];
   std::string text;
-  for (const auto& [backend, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", backend, count);
+  for (const auto& [backend, count] : counts) runtime::add_to_list(text, fmt::format("{} {}", backend, count));
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "compiler/request/graph_ports.h"
 #include "runtime/core/duration.h"
+#include "runtime/core/text.h"
 
 namespace collage::driver {
 
@@ -53,15 +54,15 @@ std::string print(const std::vector<StageReport>& reports) {
       text += fmt::format("{:<12}and {} more\n", "stages", stages - number);
       break;
     }
-    text += fmt::format("{:<12}{}: {}, {} operator{}", fmt::format("stage {}", ++number), report.where,
+    text += fmt::format("{:<12}{}: {}, {}", fmt::format("stage {}", ++number), report.where,
                         report.operators == 0     ? "nothing"
                         : report.backends.empty() ? "reference kernels"
                                                   : report.backends,
-                        report.operators, report.operators == 1 ? "" : "s");
+                        runtime::counted(report.operators, "operator"));
     if (!report.then.empty()) text += fmt::format(", then {} on the host", fmt::join(report.then, ", "));
-    text += fmt::format("\n{:<12}made in {}, run {} time{} in {}\n", "",
-                        runtime::human(runtime::Duration::seconds(report.seconds_to_make)), report.runs,
-                        report.runs == 1 ? "" : "s", runtime::human(runtime::Duration::seconds(report.seconds)));
+    text += fmt::format(
+        "\n{:<12}made in {}, run {} in {}\n", "", runtime::human(runtime::Duration::seconds(report.seconds_to_make)),
+        runtime::counted(report.runs, "time"), runtime::human(runtime::Duration::seconds(report.seconds)));
     text += fmt::format("{:<12}for {}\n", "", report.inputs.empty() ? "all inputs" : report.inputs);
   }
   return text;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/core/attributes.h"
+#include "runtime/core/joined.h"
 
 namespace collage::syntax {
 namespace {
@@ -48,8 +49,7 @@ class Dumper {
   }
 
   void operator()(const PartitionAst& partition) {
-    std::string where;
-    for (const InstanceAst& one : partition.instances) where += (where.empty() ? "" : " + ") + instance(one);
+    const std::string where = runtime::joined(partition.instances, " + ", instance);
     std::string split = partition.split
                             ? fmt::format(" split %{} along {}", partition.split->node.text, partition.split->axis.text)
                             : "";
@@ -77,16 +77,12 @@ class Dumper {
   }
 
   static std::string names(const std::vector<Name>& list) {
-    std::string text;
-    for (const Name& name : list) text += (text.empty() ? "" : ", ") + (name.is_absent() ? "_" : "%" + name.text);
-    return text;
+    return runtime::joined(list, ", ", [](const Name& name) { return name.is_absent() ? "_" : "%" + name.text; });
   }
 
   static std::string type(const TypeAst& ast) {
-    std::string dims;
-    for (const DimAst& dim : ast.dims) {
-      dims += (dims.empty() ? "" : ", ") + (dim.is_open() ? dim.symbol.text : std::to_string(dim.size));
-    }
+    const std::string dims = runtime::joined(
+        ast.dims, ", ", [](const DimAst& dim) { return dim.is_open() ? dim.symbol.text : std::to_string(dim.size); });
     return ast.dtype.text + "[" + dims + "]";
   }
 
@@ -114,9 +110,7 @@ class Dumper {
     if (const Scalar* one = std::get_if<Scalar>(&attr.value)) return scalar(*one);
     const auto* list = std::get_if<std::vector<Scalar>>(&attr.value);
     if (list == nullptr) return form(std::get<DenseAst>(attr.value));
-    std::string text;
-    for (const Scalar& item : *list) text += (text.empty() ? "" : ", ") + scalar(item);
-    return "[" + text + "]";
+    return "[" + runtime::joined(*list, ", ", scalar) + "]";
   }
 
   static std::string form(const DenseAst& ast) {

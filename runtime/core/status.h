@@ -39,6 +39,9 @@ class [[nodiscard]] Result {
 
   T& operator*() { return *value_; }
   const T& operator*() const { return *value_; }
+  /// The value, or nullopt: for a caller that needs no reason.
+  std::optional<T> to_optional() && { return std::move(value_); }
+
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
 

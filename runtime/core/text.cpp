@@ -33,7 +33,7 @@ std::string with_prefix(double count) {
   return text;
 }
 
-std::string counted(size_t count, std::string_view noun) {
+std::string counted(int64_t count, std::string_view noun) {
   return std::to_string(count).append(" ").append(noun).append(count == 1 ? "" : "s");
 }
 

@@ -2,7 +2,7 @@
 // Text in pieces, and numbers as text.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +16,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string with_prefix(double count);
 
 /// A number of things, for people: `1 op`, `2 ops`. The plural of `noun` ends in s.
-std::string counted(size_t count, std::string_view noun);
+std::string counted(int64_t count, std::string_view noun);
 
 /// The double of the float's shortest decimal, which is what its author wrote: 1e-05, not 9.99999974e-06.
 double shortest_double(float value);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/core/text.h"
 #include "runtime/exec/relocate.h"
 
 namespace collage::runtime {
@@ -36,8 +37,8 @@ bool share_work(const PlanPartition& a, const PlanPartition& b) {
 
 std::string DeviceLoss::text() const {
   const std::string when = step ? "in step " + std::to_string(*step) : "before the run";
-  return "device " + device + " was lost " + when + ": " + std::to_string(partitions) +
-         (partitions == 1 ? " partition runs on " : " partitions run on ") + now_on + " from now on";
+  return "device " + device + " was lost " + when + ": " + counted(partitions, "partition") +
+         (partitions == 1 ? " runs on " : " run on ") + now_on + " from now on";
 }
 
 Result<std::shared_ptr<const Program>> PlanMover::replan(const std::vector<std::string>& lost) {

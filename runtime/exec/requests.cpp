@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/core/joined.h"
+
 namespace collage::runtime {
 
 Result<std::unique_ptr<Requests>> Requests::open(std::shared_ptr<const Program> program,
@@ -148,7 +150,7 @@ void Requests::retire(DeviceSet& set, const RecoveringExecution& failed) {
   for (const DeviceSet& other : sets_) {
     if (other.is_retired) continue;
     for (const DeviceSpec& device : other.recovery->program()->plan().devices) {
-      elsewhere += (elsewhere.empty() ? "" : ", ") + device.space;
+      add_to_list(elsewhere, device.space);
     }
   }
   const std::optional<DeviceFailure>& failure = failed.current().runner().device_failure();

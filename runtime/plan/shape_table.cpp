@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "runtime/core/joined.h"
 #include "runtime/core/rows.h"
 
 namespace collage::runtime {
@@ -79,10 +80,9 @@ std::string ShapeTable::name_of(size_t variant) const {
   std::string name;
   const ShapedVariant& one = variants[variant];
   for (size_t d = 0; d < dimensions.size(); ++d)
-    name += (name.empty() ? "" : ",") + dimensions[d].name + "=" + std::to_string(one.sizes[d]);
+    add_to_list(name, dimensions[d].name + "=" + std::to_string(one.sizes[d]), ",");
   if (!name.empty()) return name;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    name += (name.empty() ? "" : ", ") + inputs[i] + " " + to_string(one.inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) add_to_list(name, inputs[i] + " " + to_string(one.inputs[i]));
   return name;
 }
 
@@ -139,7 +139,7 @@ Result<ShapeChoice> choose_variant(const ShapeTable& table, const std::vector<st
   if (best) return *best;
   std::string given;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i]) given += (given.empty() ? "" : ", ") + table.inputs[i] + " " + to_string(*inputs[i]);
+    if (inputs[i]) add_to_list(given, table.inputs[i] + " " + to_string(*inputs[i]));
   }
   return Status::error("was not compiled for " + given + ", but for " + table.held() + obstacles);
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "runtime/core/text.h"
 #include "runtime/exec/requests.h"
 
 namespace collage::runner {
@@ -59,9 +60,8 @@ std::optional<RequestsReport> bench_requests(const runtime::Plan& plan, std::sha
 }
 
 std::string print(const RequestsReport& report) {
-  const std::string by =
-      fmt::format(", {} with {} each", report.workers == 1 ? "1 worker" : fmt::format("{} workers", report.workers),
-                  report.threads_of_each == 1 ? "1 thread" : fmt::format("{} threads", report.threads_of_each));
+  const std::string by = fmt::format(", {} with {} each", runtime::counted(report.workers, "worker"),
+                                     runtime::counted(report.threads_of_each, "thread"));
   std::string text = print(report.times, by);
   if (report.served.size() > 1) {
     text += fmt::format("{:<12}served by each set of devices: {}\n", "", fmt::join(report.served, ", "));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/core/text.h"
 #include "runtime/runner/run_json.h"
 
 namespace collage::runner {
@@ -18,10 +19,9 @@ std::shared_ptr<runtime::FaultInjector> read_faults(const std::string& file_or_t
   std::error_code error;
   support::FileId file;
   if (std::filesystem::exists(file_or_text, error)) {
-    std::string why;
-    const std::optional<support::FileId> loaded = sources.load(file_or_text, &why);
+    const runtime::Result<support::FileId> loaded = sources.load(file_or_text);
     if (!loaded) {
-      diags.error_at(Code::CannotRead, "--faults " + file_or_text, "{}", why);
+      diags.error_at(Code::CannotRead, "--faults " + file_or_text, "{}", loaded.message());
       return nullptr;
     }
     file = *loaded;
@@ -49,8 +49,8 @@ std::shared_ptr<runtime::FaultInjector> read_faults(const std::string& file_or_t
 std::string print_recovery(const runtime::Executor& executor) {
   std::string text;
   if (const size_t retries = executor.retries(); retries > 0) {
-    text += fmt::format("{:<12}{} {} given again, the last after: {}\n", "faults", retries,
-                        retries == 1 ? "command was" : "commands were", executor.last_retried());
+    text += fmt::format("{:<12}{} {} given again, the last after: {}\n", "faults", runtime::counted(retries, "command"),
+                        retries == 1 ? "was" : "were", executor.last_retried());
   }
   for (const runtime::DeviceLoss& loss : executor.losses()) text += fmt::format("{:<12}{}\n", "lost", loss.text());
   return text;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/text.h"
 #include "runtime/runner/compare_tensors.h"
 
 namespace collage::runner {
@@ -44,7 +45,7 @@ std::optional<KnownRunsReport> check_known_runs(const runtime::Plan& plan, runti
 
 std::string print(const KnownRunsReport& report) {
   return fmt::format(
-      "checked     {} known run{}: {}\n", report.runs, report.runs == 1 ? "" : "s",
+      "checked     {}: {}\n", runtime::counted(report.runs, "known run"),
       report.is_identical ? "every bit is the same" : fmt::format("max|diff| / max|y| = {:.2e}", report.difference));
 }
 

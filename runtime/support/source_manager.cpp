@@ -12,25 +12,25 @@ namespace {
 /// Editors on Windows write it before UTF-8; it is not part of the text.
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-/// Says why `bytes` cannot be text of ours, if that is visible before parsing; nullopt otherwise.
-std::optional<std::string> no_text_problem(std::string_view bytes) {
-  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) return "it is in UTF-16; save it as UTF-8";
-  size_t zero = bytes.find('\0');
-  if (zero == std::string_view::npos) return std::nullopt;
-  return "it is no text: byte " + std::to_string(zero) + " is zero";
+/// Fails where it is visible before parsing that `bytes` cannot be text of ours.
+runtime::Status check_text(std::string_view bytes) {
+  using runtime::Status;
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
+    return Status::error("it is in UTF-16; save it as UTF-8");
+  const size_t zero = bytes.find('\0');
+  if (zero == std::string_view::npos) return Status::ok();
+  return Status::error("it is no text: byte " + std::to_string(zero) + " is zero");
 }
 
 }  // namespace
 
-std::optional<FileId> SourceManager::load(const std::string& path, std::string* why) {
-  return add_text_of(
-      path, [&] { return runtime::open_to_read(path); }, why);
+runtime::Result<FileId> SourceManager::load(const std::string& path) {
+  return add_text_of(path, [&] { return runtime::open_to_read(path); });
 }
 
-std::optional<FileId> SourceManager::load(const std::string& path, const FileAccess& access, const std::string& folder,
-                                          std::string* why) {
-  return add_text_of(
-      path, [&] { return access.open(path, folder); }, why);
+runtime::Result<FileId> SourceManager::load(const std::string& path, const FileAccess& access,
+                                            const std::string& folder) {
+  return add_text_of(path, [&] { return access.open(path, folder); });
 }
 
 void SourceManager::stand_in(const std::string& path, std::string bytes) {
@@ -57,17 +57,11 @@ runtime::Result<SharedText> SourceManager::bytes_of(const std::string& path, con
   return std::make_shared<const std::string>(std::move(*bytes));
 }
 
-std::optional<FileId> SourceManager::add_text_of(const std::string& path, const OpenFile& open, std::string* why) {
+runtime::Result<FileId> SourceManager::add_text_of(const std::string& path, const OpenFile& open) {
   runtime::Result<SharedText> bytes = bytes_of(path, open);
-  if (!bytes) {
-    *why = bytes.message();
-    return std::nullopt;
-  }
+  if (!bytes) return bytes.status();
   const std::string& text = **bytes;
-  if (std::optional<std::string> problem = no_text_problem(text)) {
-    *why = *problem;
-    return std::nullopt;
-  }
+  if (runtime::Status status = check_text(text); !status) return status;
   if (text.starts_with(kByteOrderMark)) return add(path, text.substr(kByteOrderMark.size()));
   return add(path, std::move(*bytes));
 }

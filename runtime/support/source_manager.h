@@ -26,12 +26,11 @@ using SharedText = std::shared_ptr<const std::string>;
 
 class SourceManager {
  public:
-  /// Reads a text, without a byte order mark. Returns nullopt if it cannot be read or is not text (it holds a zero
-  /// byte, or is in UTF-16); `*why` then says why (lower case, no period).
-  std::optional<FileId> load(const std::string& path, std::string* why);
+  /// Reads a text, without a byte order mark. Fails if it cannot be read or is not text (it holds a zero byte, or is in
+  /// UTF-16).
+  runtime::Result<FileId> load(const std::string& path);
   /// The same for a file that one in `folder` leads to.
-  std::optional<FileId> load(const std::string& path, const FileAccess& access, const std::string& folder,
-                             std::string* why);
+  runtime::Result<FileId> load(const std::string& path, const FileAccess& access, const std::string& folder);
   /// Adds text that is in no file, under a name such as `<test>` or `<command line>`.
   FileId add(std::string name, std::string text);
   FileId add(std::string name, SharedText text);
@@ -56,7 +55,7 @@ class SourceManager {
  private:
   using OpenFile = std::function<runtime::Result<runtime::Descriptor>()>;
   runtime::Result<SharedText> bytes_of(const std::string& path, const OpenFile& open) const;
-  std::optional<FileId> add_text_of(const std::string& path, const OpenFile& open, std::string* why);
+  runtime::Result<FileId> add_text_of(const std::string& path, const OpenFile& open);
 
   struct File {
     std::string name;

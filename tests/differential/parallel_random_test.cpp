@@ -238,7 +238,7 @@ TEST(ParallelRandom, NeverWorseThanWhatItIsGiven) {
     if (!start) continue;
     std::vector<Solution> others;
     for (const Strategy& strategy : compared_strategies(backend_names(problem))) {
-      std::optional<Solution> other = solve(problem, strategy);
+      runtime::Result<Solution> other = solve(problem, strategy);
       if (other && std::holds_alternative<Cost>(evaluate(problem, *other))) others.push_back(std::move(*other));
     }
     SolutionScheduler scheduler(problem, machine);

@@ -54,9 +54,8 @@ class RandomMemory : public ::testing::Test {
     const ir::Placement nothing_written;
     driver::SearchInput input{model->graph, *built, rules, nothing_written};
     input.targets = &targets;
-    std::string why;
-    const auto roomy = driver::PlacementSearch(input).find(&why);
-    ASSERT_TRUE(roomy) << why;
+    const auto roomy = driver::PlacementSearch(input).find();
+    ASSERT_TRUE(roomy) << roomy.message();
     // Between nothing and what the best plan takes with enough memory.
     std::mt19937_64 engine(seed);
     for (const plan::DeviceMemory& device : plan::count_device_memory(model->graph, roomy->placement, targets)) {
@@ -67,8 +66,8 @@ class RandomMemory : public ::testing::Test {
     }
     if (input.limits.empty()) return;
     ++limited_;
-    const auto best = driver::PlacementSearch(input).find(&why);
-    ASSERT_TRUE(best) << why;
+    const auto best = driver::PlacementSearch(input).find();
+    ASSERT_TRUE(best) << best.message();
     EXPECT_GE(best->predicted, roomy->predicted);
     EXPECT_LE(best->bound, best->predicted);
     on_devices_ += uses_device(best->placement);
@@ -77,8 +76,8 @@ class RandomMemory : public ::testing::Test {
     for (const ir::Backend& backend : rules.backends) others.push_back({Kind::Single, {backend.name}});
     for (const place::Strategy& strategy : others) {
       SCOPED_TRACE(to_string(strategy));
-      const auto other = driver::PlacementSearch(input, strategy).find(&why);
-      ASSERT_TRUE(other) << why;
+      const auto other = driver::PlacementSearch(input, strategy).find();
+      ASSERT_TRUE(other) << other.message();
       expect_plan(*model, other->placement, targets);
       EXPECT_GE(other->predicted, best->predicted) << "seed " << seed;
     }

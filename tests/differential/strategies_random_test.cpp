@@ -41,8 +41,7 @@ Problem only(const Problem& problem, const std::string& backend) {
 void expect_never_cheaper(const Problem& problem, const Strategy& strategy, uint64_t seed) {
   const std::optional<Solution> best = search_optimal(problem);
   ASSERT_TRUE(best.has_value() && best->optimal) << seed;
-  std::string why;
-  const std::optional<Solution> found = solve(problem, strategy, {}, &why);
+  const runtime::Result<Solution> found = solve(problem, strategy);
   if (!found) {
     ASSERT_FALSE(strategy.kind != Kind::Tvm) << to_string(strategy) << " seed " << seed;
     return;
@@ -91,9 +90,8 @@ TEST(StrategiesRandom, NeverWorseUnderEveryLimit) {
     add_memory(random, problem);
     SearchOptions options;
     if (seed % 3 == 0) options.max_states = 200 + random.below(2'000u);
-    std::string why;
-    const std::optional<Solution> best = solve(problem, {Kind::Optimal, {}}, options, &why);
-    ASSERT_TRUE(best.has_value()) << seed;
+    const runtime::Result<Solution> best = solve(problem, {Kind::Optimal, {}}, options);
+    ASSERT_TRUE(best) << seed;
     const Verdict verdict = evaluate(problem, *best);
     ASSERT_TRUE(std::holds_alternative<Cost>(verdict)) << seed << ": " << std::get<std::string>(verdict);
     ASSERT_EQ(std::get<Cost>(verdict).count(), best->cost.count()) << seed;
@@ -103,7 +101,7 @@ TEST(StrategiesRandom, NeverWorseUnderEveryLimit) {
     std::vector<Strategy> others = {{Kind::Greedy, {}}, {Kind::Eager, {}}, {Kind::Merge, {}}, {Kind::Single, {"host"}}};
     for (const std::string& backend : backends_of(problem)) others.push_back({Kind::Single, {backend}});
     for (const Strategy& other : others) {
-      const std::optional<Solution> found = solve(problem, other, options, &why);
+      const runtime::Result<Solution> found = solve(problem, other, options);
       if (!found) continue;
       const Verdict judged = evaluate(problem, *found);
       ASSERT_TRUE(std::holds_alternative<Cost>(judged))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes small files under the names that the pages of the manual use for files of the reader: furnish.py NAME...
 
-    models     model.ir, model.onnx, resnet50.onnx, bert.onnx, net.onnx, branches.ir, checked/, b.plan, vendor/, cat.png, cat.jpg, ids.npy, mask.npy
+    models     model.ir, model.onnx, resnet50.onnx, bert.onnx, net.onnx, branches.ir, checked/, vendor/, cat.png, cat.jpg, ids.npy, mask.npy
     samples    pictures/, x.npy, y.npy: inputs of model.onnx, and the classes that it gives them
     decoder    decoder.onnx, prompt.npy, most.npy
     database   a database of costs with a few rows, other.sqlite

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/c/c_numbers.h"
 #include "runtime/core/external_functions.h"
+#include "runtime/core/joined.h"
 #include "runtime/support/check.h"
 
 namespace collage::codegen {
@@ -274,7 +275,7 @@ class Writer {
   /// `PREFIX_NAME(a, b)`, of all operands
   std::string call(const ExprNode& e, int lanes, std::string_view name, const std::string& more = "") {
     std::string args;
-    for (const Expr& operand : e.args) args += (args.empty() ? "" : ", ") + value(operand);
+    for (const Expr& operand : e.args) runtime::add_to_list(args, value(operand));
     return fmt::format("{}({}{})", function(lanes, name), args, more);
   }
 

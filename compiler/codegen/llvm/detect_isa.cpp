@@ -17,6 +17,7 @@
 
 #include "compiler/codegen/target/code_target.h"
 #include "runtime/core/code_features.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/tiles.h"
 
 namespace collage::codegen {
@@ -57,7 +58,7 @@ std::string cpu_obstacle(const std::string& cpu) {
     return "LLVM knows no processor `" + cpu + "` of this architecture; names are `haswell`, `x86-64-v3` and the like";
   std::string missing;
   for (const std::string& feature : runtime::missing_features(features_of(cpu), runtime::host_capabilities())) {
-    missing += (missing.empty() ? "" : ", ") + feature;
+    runtime::add_to_list(missing, feature);
   }
   return missing.empty() ? "" : "this machine could not run code for `" + cpu + "`: it has no " + missing;
 }
@@ -85,7 +86,7 @@ Isa detect_isa(const std::string& cpu, bool runs_here) {
   std::vector<std::string> named;
   for (const auto& feature : features) named.push_back((feature.second ? "+" : "-") + feature.first().str());
   std::sort(named.begin(), named.end());
-  for (const std::string& f : named) isa.features += (isa.features.empty() ? "" : ",") + f;
+  for (const std::string& f : named) runtime::add_to_list(isa.features, f, ",");
   isa.set_vectors(runtime::host_capabilities().vectors);
   const int64_t level2_cache = runtime::host_capabilities().level2_cache;
   if (level2_cache > 0) isa.level2_cache = std::clamp(level2_cache, kLeastCache, kMostCache);

@@ -6,6 +6,7 @@
 #include "compiler/codegen/kernel/pointwise.h"
 #include "compiler/codegen/lower/lowerings.h"
 #include "compiler/ir/ops/op_def.h"
+#include "runtime/core/joined.h"
 
 namespace collage::codegen {
 namespace {
@@ -45,10 +46,9 @@ std::string no_code_reason(const ir::Graph& graph, ir::NodeId node) {
   if (!has_pointwise_form(described.op->name) && find_lowering(described.op->name) == nullptr) {
     return "no generator has this operator";
   }
-  std::string operands;
-  for (ir::ValueId input : described.inputs) {
-    operands += (operands.empty() ? "" : ", ") + (input.is_valid() ? ir::to_string(graph.value(input).type) : "_");
-  }
+  const std::string operands = runtime::joined(described.inputs, ", ", [&](ir::ValueId input) {
+    return input.is_valid() ? ir::to_string(graph.value(input).type) : "_";
+  });
   return "no generator takes (" + operands + ") with these attributes";
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/codegen/nest/loop_nest.h"
+#include "runtime/core/joined.h"
 
 namespace collage::codegen {
 namespace {
@@ -66,7 +67,7 @@ class Printer {
       default: break;
     }
     std::string args;
-    for (const Expr& a : e->args) args += (args.empty() ? "" : ", ") + expr(a);
+    for (const Expr& a : e->args) runtime::add_to_list(args, expr(a));
     if (e->op == Op::BitShl || e->op == Op::BitShr || e->op == Op::Outside) args += fmt::format(", {}", e->imm);
     if (e->op == Op::Gather) return fmt::format("gather {}[{}]", buffer(e->imm), args);
     return fmt::format("{}{}({})", name_of(e->op), suffix_of(e->op == Op::Rounded, e->element), args);

@@ -3,6 +3,7 @@
 // dimension is >= 0, and element counts and byte sizes stay far from overflow.
 #include "compiler/ir/analysis/infer.h"
 
+#include "runtime/core/text.h"
 #include "runtime/support/check.h"
 
 namespace collage::ir {
@@ -142,8 +143,8 @@ class NodeInference final : public InferContext {
   }
 
   static std::string count_text(int least, int most, std::string_view noun) {
-    if (least == most) return fmt::format("{} {}{}", least, noun, least == 1 ? "" : "s");
-    if (most == OpDef::kVariadic) return fmt::format("at least {} {}{}", least, noun, least == 1 ? "" : "s");
+    if (least == most) return runtime::counted(least, noun);
+    if (most == OpDef::kVariadic) return "at least " + runtime::counted(least, noun);
     return fmt::format("{} to {} {}s", least, most, noun);
   }
 

@@ -25,9 +25,9 @@ struct SubgraphOptions {
   std::function<Constant(const Constant&)> constant{};
 };
 
-/// Copies `nodes`, which stand in an order in which they can run. A constant that they read is copied; another value that
-/// none of them makes becomes an input. After: the graph has no outputs, and its nodes have the order of `nodes` and no
-/// pins.
+/// Copies `nodes`, which stand in an order in which they can run. A constant that they read is copied; another value
+/// that none of them makes becomes an input. After: the graph has no outputs, and its nodes have the order of `nodes`
+/// and no pins.
 Subgraph make_subgraph(const Graph& from, std::span<const NodeId> nodes, const SubgraphOptions& how = {});
 
 }  // namespace collage::ir

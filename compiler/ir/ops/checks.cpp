@@ -105,9 +105,7 @@ bool read_axis(InferContext& ctx, std::string_view attr, size_t rank, size_t* ax
 bool require_one_of(InferContext& ctx, std::string_view attr, std::initializer_list<std::string_view> known) {
   std::string value = ctx.attrs().string_of(attr);
   if (std::find(known.begin(), known.end(), value) != known.end()) return true;
-  std::string list;
-  for (std::string_view name : known) list.append(list.empty() ? "" : ", ").append(name);
-  return ctx.attr_error(attr, fmt::format("`{}` is one of {}, found \"{}\"", attr, list, value));
+  return ctx.attr_error(attr, fmt::format("`{}` is one of {}, found \"{}\"", attr, fmt::join(known, ", "), value));
 }
 
 bool read_constant_ints(InferContext& ctx, size_t operand, runtime::Ints* values, int64_t most) {

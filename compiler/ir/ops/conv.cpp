@@ -5,6 +5,7 @@
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/contractions.h"
 #include "compiler/ir/ops/define.h"
+#include "runtime/core/text.h"
 #include "runtime/kernels/window.h"
 
 namespace collage::ir::ops {
@@ -62,9 +63,8 @@ bool infer_convolution(InferContext& ctx, const ConvOperands& at, DType result) 
     return ctx.attr_error("group", fmt::format("{} input channels do not divide into {} groups", x[1], group));
   }
   if (w[1] != x[1] / group) {
-    return ctx.shape_error(
-        at.w, fmt::format("weights {} take {} input channels per group, but the input has {} in {} group{}",
-                          runtime::to_string(w), w[1], x[1], group, group == 1 ? "" : "s"));
+    return ctx.shape_error(at.w, fmt::format("weights {} take {} input channels per group, but the input has {} in {}",
+                                             runtime::to_string(w), w[1], x[1], runtime::counted(group, "group")));
   }
   if (w[0] % group != 0) {
     return ctx.attr_error("group", fmt::format("{} output channels do not divide into {} groups", w[0], group));

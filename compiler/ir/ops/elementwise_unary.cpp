@@ -5,6 +5,7 @@
 #include "compiler/ir/ops/checks.h"
 #include "compiler/ir/ops/define.h"
 #include "compiler/ir/ops/onnx_dtype.h"
+#include "runtime/core/joined.h"
 
 namespace collage::ir::ops {
 namespace {
@@ -25,11 +26,8 @@ OpDef unary(Work (*work)(const WorkArgs&), std::string_view doc) {
 
 /// `f32 1, f64 11, …`: what `to` can be.
 std::string onnx_numbers() {
-  std::string text;
-  for (DType dtype : runtime::all_dtypes()) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(dtype), runtime::onnx_of(dtype));
-  }
-  return text;
+  return runtime::joined(runtime::all_dtypes(), ", ",
+                         [](DType dtype) { return fmt::format("{} {}", name_of(dtype), runtime::onnx_of(dtype)); });
 }
 
 bool check_round_mode(InferContext& ctx) {

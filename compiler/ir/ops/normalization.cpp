@@ -156,7 +156,7 @@ OpDef define_LpNormalization() {
 }
 
 OpDef define_MeanVarianceNormalization() {
-  return {.attrs = {{"axes", AttrKind::Ints, Ints{0, 2, 3}}},
+  return {.attrs = {{"axes", AttrKind::Ints, runtime::Ints{0, 2, 3}}},
           .kind = FusionKind::Opaque,
           .rows = {RowRule::MeanNormalized, "normalises over it"},
           .infer = infer_mean_variance,

@@ -10,6 +10,7 @@
 
 #include "compiler/ir/graph/print_parts.h"
 #include "compiler/ir/placement/print.h"
+#include "runtime/core/joined.h"
 
 namespace collage::ir {
 namespace {
@@ -27,7 +28,7 @@ std::string suffix(const Format& format) {
 /// `npu[0]+npu[1]` => `npu[0] + npu[1]`
 std::string instances_text(const std::string& instance) {
   std::string text;
-  for (const std::string& one : instances_of(instance)) text += (text.empty() ? "" : " + ") + one;
+  for (const std::string& one : instances_of(instance)) runtime::add_to_list(text, one, " + ");
   return text;
 }
 
@@ -123,14 +124,14 @@ class PlacedPrinter {
     for (const BoundaryValue& input : partition.inputs) {
       emit_conversion(input.value, input.format);
       std::string name = name_in(input.value, input.format);
-      inputs += (inputs.empty() ? "" : ", ") + sigil_name('%', name);
+      runtime::add_to_list(inputs, sigil_name('%', name));
       read_names.emplace(input.value, std::move(name));
     }
     std::string results;
     std::string formats;
     for (const BoundaryValue& output : partition.outputs) {
-      results += (results.empty() ? "" : ", ") + sigil_name('%', made_name(output.value));
-      formats += (formats.empty() ? "" : ", ") + to_string(output.format);
+      runtime::add_to_list(results, sigil_name('%', made_name(output.value)));
+      runtime::add_to_list(formats, to_string(output.format));
     }
     if (results.empty()) results = "_";  // its results have no reader
     text_ += "  " + results + " = partition " + sigil_name('@', partition.name) + " on " + partition.backend + "(" +

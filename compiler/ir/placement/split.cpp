@@ -16,13 +16,15 @@
 namespace collage::ir {
 namespace {
 
+using runtime::Result;
+using runtime::Status;
+
 class Splitter {
  public:
   Splitter(const Graph& graph, const std::vector<NodeId>& nodes) : graph_(graph), nodes_(nodes) {}
 
-  SplitNodes run(NodeId at, SplitAxis axis, int count) {
-    SplitNodes split;
-    if (!find_axis(at, axis, &split.why)) return split;
+  Result<std::vector<SplitPart>> run(NodeId at, SplitAxis axis, int count) {
+    if (Status found = find_axis(at, axis); !found) return found;
     int64_t unit = 1;
     for (const auto& [result, there] : seeds_) {
       if (at_.end > 0) unit = std::lcm(unit, at_.end / std::gcd(at_.end, there.end));
@@ -31,38 +33,31 @@ class Splitter {
       const int64_t units = at_.end / unit;
       if (units < count) {
         const std::string_view what = unit == 1 ? name_of(axis) : units == 1 ? "group" : "groups";
-        split.why = fmt::format("{} {} for {} parts", units, what, count);
-        return split;
+        return Status::error(fmt::format("{} {} for {} parts", units, what, count));
       }
       Obstacle obstacle;
-      if (cut_all(at, unit, count, &obstacle, &split.parts)) {
-        if (!are_joined(split.parts, &split.why)) split.parts.clear();
-        return split;
+      std::vector<SplitPart> parts;
+      if (cut_all(at, unit, count, &obstacle, &parts)) {
+        if (Status joined = are_joined(parts); !joined) return joined;
+        return parts;
       }
-      split.parts.clear();
       const int64_t larger = std::lcm(unit, unit_for(obstacle));
-      if (larger == unit || at_.end % larger != 0) {
-        split.why = std::move(obstacle.why);
-        return split;
-      }
+      if (larger == unit || at_.end % larger != 0) return Status::error(std::move(obstacle.why));
       unit = larger;
     }
   }
 
  private:
   /// Finds the dimension of `at` that is the axis, and those of the set's results that it becomes.
-  bool find_axis(NodeId at, SplitAxis axis, std::string* why) {
+  Status find_axis(NodeId at, SplitAxis axis) {
     results_ = boundary_outputs(graph_, nodes_);
-    if (results_.empty()) {
-      *why = "0 results";
-      return false;
-    }
+    if (results_.empty()) return Status::error("0 results");
     const Node& node = graph_.node(at);
     const Shape& own = shape(node.outputs[0]);
     std::optional<int> dimension = dimension_of(*node.op, axis, own.size());
     if (!can_split(*node.op, axis) || !dimension) {
-      *why = fmt::format("{} of {} dimensions cannot be cut along {}", node.op->name, own.size(), name_of(axis));
-      return false;
+      return Status::error(
+          fmt::format("{} of {} dimensions cannot be cut along {}", node.op->name, own.size(), name_of(axis)));
     }
     at_ = {*dimension, 0, own[static_cast<size_t>(*dimension)]};
     const std::map<ValueId, std::optional<Slice>> carried = carried_from(at);
@@ -71,13 +66,13 @@ class Splitter {
       if (found == carried.end()) continue;
       const std::optional<Slice>& there = found->second;
       if (!there || shape(result)[static_cast<size_t>(there->axis)] != there->end) {
-        *why = fmt::format("the {} of `%{}` are not those of {}", name_of(axis), graph_.node_name(at),
-                           results_.size() == 1 ? "the result" : fmt::format("`%{}`", graph_.value(result).name));
-        return false;
+        return Status::error(
+            fmt::format("the {} of `%{}` are not those of {}", name_of(axis), graph_.node_name(at),
+                        results_.size() == 1 ? "the result" : fmt::format("`%{}`", graph_.value(result).name)));
       }
       seeds_.emplace(result, *there);
     }
-    return true;
+    return Status::ok();
   }
 
   /// By value that depends on `at`: what all of the axis is of it, if it lies in one dimension of it.
@@ -102,7 +97,7 @@ class Splitter {
   const Shape& shape(ValueId value) const { return graph_.value(value).type.shape; }
 
   /// The parts' slices of each result, one after the other, are all of it.
-  bool are_joined(const std::vector<SplitPart>& parts, std::string* why) const {
+  Status are_joined(const std::vector<SplitPart>& parts) const {
     for (size_t r = 0; r < results_.size(); ++r) {
       const Slice& first = parts.front().results[r].second;
       int64_t end = 0;
@@ -113,10 +108,10 @@ class Splitter {
         end = slice.end;
       }
       if (is_joined && end == shape(results_[r])[static_cast<size_t>(first.axis)]) continue;
-      *why = fmt::format("parts of `%{}` do not lie one after the other", graph_.value(results_[r]).name);
-      return false;
+      return Status::error(
+          fmt::format("parts of `%{}` do not lie one after the other", graph_.value(results_[r]).name));
     }
-    return true;
+    return Status::ok();
   }
 
   /// The number of which boundaries at `at` have to be multiples, so that the obstacle is none; 1: there is none.
@@ -331,7 +326,8 @@ class Splitter {
 
 }  // namespace
 
-SplitNodes split_nodes(const Graph& graph, const std::vector<NodeId>& nodes, NodeId at, SplitAxis axis, int count) {
+runtime::Result<std::vector<SplitPart>> split_nodes(const Graph& graph, const std::vector<NodeId>& nodes, NodeId at,
+                                                    SplitAxis axis, int count) {
   return Splitter(graph, nodes).run(at, axis, count);
 }
 

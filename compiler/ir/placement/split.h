@@ -20,12 +20,12 @@
 // that is cut, such as keys that are also returned, is cut as other nodes read it.
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "compiler/ir/analysis/node_slices.h"
 #include "compiler/ir/graph/graph.h"
+#include "runtime/core/status.h"
 
 namespace collage::ir {
 
@@ -37,13 +37,9 @@ struct SplitPart {
   std::vector<std::pair<ValueId, Slice>> results;
 };
 
-struct SplitNodes {
-  std::vector<SplitPart> parts;  ///< their results, concatenated in this order, are the results; empty: see `why`
-  std::string why;               ///< why the nodes cannot be cut
-};
-
-/// Cuts `nodes` (ascending) into `count` >= 2 parts along an axis of the result of `at`, one of them. Values keep their
-/// names in the parts.
-SplitNodes split_nodes(const Graph& graph, const std::vector<NodeId>& nodes, NodeId at, SplitAxis axis, int count);
+/// Cuts `nodes` (ascending) into `count` >= 2 parts along an axis of the result of `at`, one of them. The results of
+/// the parts, concatenated in their order, are the results. Values keep their names in the parts.
+runtime::Result<std::vector<SplitPart>> split_nodes(const Graph& graph, const std::vector<NodeId>& nodes, NodeId at,
+                                                    SplitAxis axis, int count);
 
 }  // namespace collage::ir

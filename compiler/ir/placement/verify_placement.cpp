@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/ir/placement/verify.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/layout.h"
 
 namespace collage::ir {
@@ -65,11 +66,11 @@ class PlacementVerifier {
     for (const Partition& partition : placement_.partitions) {
       if (!partition.split) continue;
       std::vector<std::string> instances = instances_of(partition.instance);
-      SplitNodes split = split_nodes(graph_, partition.nodes, partition.split->node, partition.split->axis,
+      const auto parts = split_nodes(graph_, partition.nodes, partition.split->node, partition.split->axis,
                                      static_cast<int>(instances.size()));
-      if (split.parts.empty()) {
+      if (!parts) {
         error(Code::PartitionSplit, partition.span, "partition `@{}` cannot be cut along {}: {}", partition.name,
-              name_of(partition.split->axis), split.why);
+              name_of(partition.split->axis), parts.message());
       }
       for (const auto* boundary : {&partition.inputs, &partition.outputs}) {
         for (const BoundaryValue& item : *boundary) {
@@ -246,9 +247,7 @@ class PlacementVerifier {
   }
 
   static std::string list(const std::set<Format>& formats) {
-    std::string text;
-    for (const Format& format : formats) text += (text.empty() ? "" : ", ") + to_string(format);
-    return text;
+    return runtime::joined(formats, ", ", [](const Format& format) { return to_string(format); });
   }
 
   const Graph& graph_;

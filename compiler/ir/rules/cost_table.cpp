@@ -7,7 +7,7 @@
 
 namespace collage::ir {
 
-std::optional<double> CostTable::at(std::span<const double> place, std::string* why) const {
+runtime::Result<double> CostTable::at(std::span<const double> place) const {
   struct Side {
     size_t below = 0;
     double weight = 0;  ///< of the point above
@@ -17,9 +17,8 @@ std::optional<double> CostTable::at(std::span<const double> place, std::string* 
     const std::vector<double>& points = axes[i].points;
     double x = place[i];
     if (!(x >= points.front() && x <= points.back())) {
-      *why =
-          fmt::format("{} {:g} lies outside the table ({:g} to {:g})", axes[i].name, x, points.front(), points.back());
-      return std::nullopt;
+      return runtime::Status::error(
+          fmt::format("{} {:g} lies outside the table ({:g} to {:g})", axes[i].name, x, points.front(), points.back()));
     }
     auto above = static_cast<size_t>(std::upper_bound(points.begin(), points.end(), x) - points.begin());
     size_t below = above - 1;

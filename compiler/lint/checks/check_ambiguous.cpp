@@ -100,9 +100,8 @@ std::optional<int> ambiguous_capture(const ir::Graph& graph, const ir::Backend& 
   auto look = [&] {
     Bindings bindings = derivation->bindings();
     match::EvalContext context{graph, backend, {}, bindings};
-    std::string unused;
     bool holds = std::all_of(rule.clauses.begin(), rule.clauses.end(),
-                             [&](const ir::Clause& clause) { return match::clause_holds(clause, context, &unused); });
+                             [&](const ir::Clause& clause) { return match::clause_holds(clause, context).is_ok(); });
     if (!holds) return;
     Match here;
     here.bindings = bindings;

@@ -87,10 +87,9 @@ void check_policy(const ir::Backend& backend, support::Diagnostics& diags) {
         match::Quantities quantities = match::quantities_of(graph, match.nodes, &backend);
         quantities.launch = policy.launch.seconds();
         quantities.rules = match.cost;
-        std::string why;
-        if (match::evaluate_cost(*policy.cost, {graph, backend, {}, {}, &quantities}, &why)) continue;
-        if (!is_senseless(why)) continue;
-        diags.warning(Code::BadCost, policy.cost->span, "candidates of `{}` are lost: {}", backend.name, why)
+        const auto cost = match::evaluate_cost(*policy.cost, {graph, backend, {}, {}, &quantities});
+        if (cost || !is_senseless(cost.message())) continue;
+        diags.warning(Code::BadCost, policy.cost->span, "candidates of `{}` are lost: {}", backend.name, cost.message())
             .note("for example rule `{}` on this model:\n{}", backend.rules[static_cast<size_t>(index)].name,
                   text_of(graph));
         return true;

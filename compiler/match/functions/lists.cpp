@@ -24,9 +24,8 @@ size_t count_true(const NumberList& list) {
 Evaluated joined(const Call& call, Reduction how) {
   const NumberList* list = list_of(call);
   if (list == nullptr) return number(as_number(call.args[0]));
-  std::string why;
-  std::optional<Number> result = reduce(how, *list, &why);
-  return result ? number(*result) : failed(std::move(why));
+  const runtime::Result<Number> result = reduce(how, *list);
+  return result ? number(*result) : failed(result.message());
 }
 
 }  // namespace
@@ -79,9 +78,8 @@ Evaluated eval_max_of(const Call& call) {
 Evaluated eval_sum_per(const Call& call) {
   const NumberList* list = list_of(call);
   if (list == nullptr) return number(0);
-  std::string why;
-  auto sums = sum_per(*list, as_number(call.args[1]).real(), &why);
-  if (!sums) return failed(std::move(why));
+  auto sums = sum_per(*list, as_number(call.args[1]).real());
+  if (!sums) return failed(sums.message());
   return {EvalValue(std::move(*sums)), ""};
 }
 }  // namespace collage::match

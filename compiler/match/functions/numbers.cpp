@@ -97,9 +97,8 @@ Evaluated eval_version_at_least(const Call& call) {
 Evaluated eval_table(const Call& call) {
   std::vector<double> place;
   for (const EvalValue& arg : call.args) place.push_back(as_number(arg).real());
-  std::string why;
-  std::optional<double> found = call.expr.table->at(place, &why);
-  return found ? number(*found) : failed(std::move(why));
+  const runtime::Result<double> found = call.expr.table->at(place);
+  return found ? number(*found) : failed(found.message());
 }
 
 }  // namespace collage::match

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "compiler/measure/environment.h"
+#include "runtime/core/joined.h"
+#include "runtime/core/text.h"
 
 namespace collage::measure::fleet {
 namespace {
@@ -25,7 +27,7 @@ std::vector<std::string_view> words_of_line(std::string_view text) {
 
 std::string shown_words(const std::vector<std::string_view>& words, size_t first, size_t last) {
   std::string text;
-  for (size_t word = first; word < last; ++word) text += fmt::format("{}{}", text.empty() ? "" : " ", words[word]);
+  for (size_t word = first; word < last; ++word) runtime::add_to_list(text, words[word], " ");
   if (text.empty()) return "nothing";
   // Not within a character of several bytes.
   size_t end = std::min(text.size(), kMostText);
@@ -127,8 +129,7 @@ std::vector<std::string> why_not_asked(const std::string& need, const std::vecto
   std::vector<std::string> lines;
   for (const Group& group : groups) {
     if (lines.size() == kMostReasons) break;
-    const std::string others =
-        group.others == 0 ? "" : fmt::format(" and {} other{}", group.others, group.others == 1 ? "" : "s");
+    const std::string others = group.others == 0 ? "" : " and " + runtime::counted(group.others, "other");
     lines.push_back(fmt::format("worker `{}` at {}{} {} not asked{}: {}", group.first->name, group.first->host, others,
                                 group.others == 0 ? "is" : "are",
                                 group.reason.is_of_backend ? fmt::format(" for `{}`", wanted.backend()) : "",

@@ -15,6 +15,7 @@
 #include "compiler/measure/fleet/need.h"
 #include "compiler/measure/machine_lock.h"
 #include "compiler/measure/reference_kernel.h"
+#include "runtime/core/text.h"
 
 namespace collage::measure::fleet {
 namespace {
@@ -368,7 +369,7 @@ Status Server::run() {
   keeper_.reset();  // a beat would announce it again
   connection_->limit_silence(kLongestWait);
   if (!connection_->is_lost()) (void)queue_.leave(worker_);
-  say(fmt::format("ends after {} measurement{}", measured_, measured_ == 1 ? "" : "s"));
+  say("ends after " + runtime::counted(measured_, "measurement"));
   return Status::ok();
 }
 

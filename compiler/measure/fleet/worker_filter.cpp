@@ -9,6 +9,7 @@
 #include <map>
 
 #include "compiler/measure/environment.h"
+#include "runtime/core/joined.h"
 
 namespace collage::measure::fleet {
 namespace {
@@ -118,8 +119,7 @@ Result<TargetMachine> target_of(const std::vector<KnownWorker>& workers, const W
   }
   std::string list;
   for (const auto& [machine, worker] : machines) {
-    list += fmt::format("{}`{}` at {}", list.empty() ? "" : ", ", worker->announcement.processor,
-                        worker->announcement.host);
+    runtime::add_to_list(list, fmt::format("`{}` at {}", worker->announcement.processor, worker->announcement.host));
   }
   return Status::error(fmt::format("workers are on {} such machines: {}", machines.size(), list));
 }

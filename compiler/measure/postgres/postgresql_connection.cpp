@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "compiler/measure/postgres/connection.h"
+#include "runtime/core/joined.h"
 
 namespace collage::measure::postgres {
 namespace {
@@ -55,7 +56,7 @@ std::string one_line(std::string_view message) {
     std::string_view one = message.substr(0, message.find('\n'));
     message.remove_prefix(std::min(message.size(), one.size() + 1));
     if (one.empty() || one.front() == '\t') continue;
-    line += (line.empty() ? "" : "; ") + std::string(one);
+    runtime::add_to_list(line, one, "; ");
   }
   return line;
 }

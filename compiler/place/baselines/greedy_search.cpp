@@ -206,14 +206,13 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
 }
 
 /// One turn of all candidates.
-std::optional<Solution> solve_greedy(const Problem& problem, const Strategy&, const SearchOptions& options,
-                                     std::string*) {
-  return search_greedy(problem, {all_candidates(problem)}, options);
+runtime::Result<Solution> solve_greedy(const Problem& problem, const Strategy&, const SearchOptions& options) {
+  return without_reason(search_greedy(problem, {all_candidates(problem)}, options));
 }
 
 /// A turn for each of the backends, then one for the host.
-std::optional<Solution> solve_priority(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
-                                       std::string*) {
+runtime::Result<Solution> solve_priority(const Problem& problem, const Strategy& strategy,
+                                         const SearchOptions& options) {
   std::vector<std::string> order = strategy.backends;
   order.emplace_back(kHostBackend);
   std::vector<std::vector<CandidateId>> turns;
@@ -221,15 +220,14 @@ std::optional<Solution> solve_priority(const Problem& problem, const Strategy& s
     turns.push_back(candidates_where(
         problem, [&](CandidateId c) { return problem.owners[problem.candidates[c].owner].backend == backend; }));
   }
-  return search_greedy(problem, turns, options);
+  return without_reason(search_greedy(problem, turns, options));
 }
 
 /// As `priority`, over all backends in the order of registration.
-std::optional<Solution> solve_eager(const Problem& problem, const Strategy&, const SearchOptions& options,
-                                    std::string* why) {
+runtime::Result<Solution> solve_eager(const Problem& problem, const Strategy&, const SearchOptions& options) {
   std::vector<std::string> order = backend_names(problem);
   std::erase(order, kHostBackend);
-  return solve_priority(problem, {Strategy::Kind::Priority, std::move(order)}, options, why);
+  return solve_priority(problem, {Strategy::Kind::Priority, std::move(order)}, options);
 }
 
 }  // namespace collage::place

@@ -107,8 +107,7 @@ Table<NodeId, MergedRegionId> merged_regions(const Problem& problem) {
   return RegionMerger(problem, annotate(problem)).run();
 }
 
-std::optional<Solution> solve_merge(const Problem& problem, const Strategy&, const SearchOptions& options,
-                                    std::string*) {
+runtime::Result<Solution> solve_merge(const Problem& problem, const Strategy&, const SearchOptions& options) {
   const Table<NodeId, OwnerId> owners = annotate(problem);
   const Table<NodeId, MergedRegionId> regions = RegionMerger(problem, owners).run();
   const std::vector<CandidateId> inside = candidates_where(problem, [&](CandidateId c) {
@@ -118,7 +117,7 @@ std::optional<Solution> solve_merge(const Problem& problem, const Strategy&, con
            std::all_of(candidate.nodes.begin(), candidate.nodes.end(),
                        [&](NodeId node) { return regions[node] == regions[first]; });
   });
-  return search_greedy(problem, {inside}, options);
+  return without_reason(search_greedy(problem, {inside}, options));
 }
 
 }  // namespace collage::place

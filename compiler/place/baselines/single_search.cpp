@@ -6,13 +6,12 @@
 
 namespace collage::place {
 
-std::optional<Solution> solve_single(const Problem& problem, const Strategy& strategy, const SearchOptions& options,
-                                     std::string*) {
+runtime::Result<Solution> solve_single(const Problem& problem, const Strategy& strategy, const SearchOptions& options) {
   const auto takes_part = [&](CandidateId c) {
     const std::string& backend = problem.owners[problem.candidates[c].owner].backend;
     return backend == kHostBackend || backend == strategy.backends.front();
   };
-  return search_among(problem, candidates_where(problem, takes_part), options);
+  return without_reason(search_among(problem, candidates_where(problem, takes_part), options));
 }
 
 }  // namespace collage::place

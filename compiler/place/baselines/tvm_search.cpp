@@ -21,6 +21,10 @@
 #include "runtime/support/size_text.h"
 
 namespace collage::place {
+
+using runtime::Result;
+using runtime::Status;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -159,31 +163,24 @@ class ChainSearch {
     }
   }
 
-  /// Pieces of the cheapest path, or nothing and why. `options.max_states` limits the covered sets that are expanded,
+  /// Pieces of the cheapest path, or why there is none. `options.max_states` limits the covered sets that are expanded,
   /// `max_seconds` the time that takes.
-  std::optional<std::vector<PieceId>> run(const SearchOptions& options, std::string* why) {
+  Result<std::vector<PieceId>> run(const SearchOptions& options) {
     const Clock::time_point start = Clock::now();
     add({NodeSet(end_.slot()), 0, Cost(), {}, {}});
     while (!queue_.empty()) {
       const StateId at = *queue_.begin();
       queue_.erase(queue_.begin());
       if (states_[at].next == end_) return path_to(at);
-      if (options.is_stopped()) {
-        *why = fmt::format("TVM's search was stopped after {} covered sets", expanded_);
-        return std::nullopt;
-      }
-      if (++expanded_ > options.max_states) {
-        *why = fmt::format("TVM's search is not done after {} covered sets", options.max_states);
-        return std::nullopt;
-      }
-      if (options.max_seconds && seconds_since(start) > *options.max_seconds) {
-        *why = fmt::format("TVM's search is not done after {} s", *options.max_seconds);
-        return std::nullopt;
-      }
+      if (options.is_stopped())
+        return Status::error(fmt::format("TVM's search was stopped after {} covered sets", expanded_));
+      if (++expanded_ > options.max_states)
+        return Status::error(fmt::format("TVM's search is not done after {} covered sets", options.max_states));
+      if (options.max_seconds && seconds_since(start) > *options.max_seconds)
+        return Status::error(fmt::format("TVM's search is not done after {} s", *options.max_seconds));
       if (!expand(at, kept_at_)) expand(at, other_at_);
     }
-    *why = "the candidates do not cover the model";
-    return std::nullopt;
+    return Status::error("the candidates do not cover the model");
   }
 
   uint64_t expanded() const { return expanded_; }
@@ -257,24 +254,20 @@ std::optional<std::string> why_no_plan(const Problem& problem, const SearchOptio
 
 /// What can be kept of a choice that is no placement for this `reason`: its largest partitions first, and the best
 /// placement with these.
-std::optional<Solution> keep_what_fits(const Problem& problem, const SearchOptions& options,
-                                       const std::vector<CandidateId>& variants, size_t chosen,
-                                       const std::string& reason, std::string* why) {
+Result<Solution> keep_what_fits(const Problem& problem, const SearchOptions& options,
+                                const std::vector<CandidateId>& variants, size_t chosen, const std::string& reason) {
   std::optional<Solution> solution = search_greedy(problem, {variants}, options);
-  if (!solution) {
-    *why = "TVM's choice is no plan: " + reason;
-    return std::nullopt;
-  }
+  if (!solution) return Status::error("TVM's choice is no plan: " + reason);
   const auto kept = std::count_if(solution->chosen.begin(), solution->chosen.end(), [&](CandidateId c) {
     return std::binary_search(variants.begin(), variants.end(), c);
   });
   solution->given_up = fmt::format("TVM's choice is no plan: {}; {} of its {} partitions kept", reason, kept, chosen);
-  return solution;
+  return std::move(*solution);
 }
 
 /// The chosen pieces in the formats that make the cheapest placement of them.
-std::optional<Solution> complete(const Problem& problem, const SearchOptions& options, const Pieces& pieces,
-                                 const std::vector<PieceId>& chosen, std::string* why) {
+Result<Solution> complete(const Problem& problem, const SearchOptions& options, const Pieces& pieces,
+                          const std::vector<PieceId>& chosen) {
   std::vector<CandidateId> variants;
   Solution plain;
   for (PieceId i : chosen) {
@@ -282,9 +275,10 @@ std::optional<Solution> complete(const Problem& problem, const SearchOptions& op
     plain.chosen.push_back(pieces[i].variants.front());
   }
   std::sort(variants.begin(), variants.end());
-  if (std::optional<Solution> solution = search_among(problem, variants, options)) return solution;
+  if (std::optional<Solution> solution = search_among(problem, variants, options)) return std::move(*solution);
   const std::optional<std::string> reason = why_no_plan(problem, options, &plain);
-  return reason ? keep_what_fits(problem, options, variants, chosen.size(), *reason, why) : plain;
+  if (!reason) return plain;
+  return keep_what_fits(problem, options, variants, chosen.size(), *reason);
 }
 
 }  // namespace
@@ -300,13 +294,12 @@ std::vector<CandidateId> prune_as_tvm(const Problem& problem) {
   return result;
 }
 
-std::optional<Solution> solve_tvm(const Problem& problem, const Strategy&, const SearchOptions& options,
-                                  std::string* why) {
+Result<Solution> solve_tvm(const Problem& problem, const Strategy&, const SearchOptions& options) {
   const Pieces pieces = pieces_of(problem);
   ChainSearch search(pieces, Pruner(pieces, problem.node_count).run(), problem.node_count);
-  const std::optional<std::vector<PieceId>> chosen = search.run(options, why);
-  if (!chosen) return std::nullopt;
-  std::optional<Solution> solution = complete(problem, options, pieces, *chosen, why);
+  const Result<std::vector<PieceId>> chosen = search.run(options);
+  if (!chosen) return chosen.status();
+  Result<Solution> solution = complete(problem, options, pieces, *chosen);
   if (solution) solution->states = search.expanded();
   return solution;
 }

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "compiler/place/problem/subproblem.h"
+#include "runtime/core/joined.h"
 #include "runtime/support/check.h"
 
 namespace collage::place {
@@ -18,12 +19,10 @@ using ir::NodeId;
 using ir::ValueId;
 
 std::string names(const Graph& graph, const BuiltProblem& built, const std::vector<ValueFormat>& list) {
-  std::string text;
-  for (const ValueFormat& item : list) {
-    text += fmt::format("{}%{}: {}", text.empty() ? "" : ", ", graph.value(built.values[item.value]).name,
-                        ir::to_string(built.problem.formats[item.format]));
-  }
-  return text;
+  return runtime::joined(list, ", ", [&](const ValueFormat& item) {
+    return fmt::format("%{}: {}", graph.value(built.values[item.value]).name,
+                       ir::to_string(built.problem.formats[item.format]));
+  });
 }
 
 }  // namespace

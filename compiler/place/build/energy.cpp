@@ -70,11 +70,9 @@ class Energies {
       const ir::Rule& rule = active.backend->rules[static_cast<size_t>(match.rule)];
       if (!rule.energy) return std::nullopt;
       const match::Quantities quantities = match::quantities_of(graph_, match.nodes, active.backend);
-      std::string why;
-      const std::optional<double> one = match::evaluate_cost(
+      const runtime::Result<double> one = match::evaluate_cost(
           *rule.energy,
-          {graph_, *active.backend, active.attrs, match.bindings, &quantities, &match.knobs, active.environment.get()},
-          &why);
+          {graph_, *active.backend, active.attrs, match.bindings, &quantities, &match.knobs, active.environment.get()});
       if (!one) return std::nullopt;
       joules += *one;
     }

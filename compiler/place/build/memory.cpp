@@ -88,8 +88,7 @@ class KernelValues {
     quantities.launch = backend.policy.launch.seconds();
     const match::EvalContext context{
         graph_, backend, active.attrs, match.bindings, &quantities, &match.knobs, active.environment.get()};
-    std::string why;
-    const auto meaning = match::meaning_of(rule, lowering, context, match.nodes.back(), &why);
+    const auto meaning = match::meaning_of(rule, lowering, context, match.nodes.back());
     if (!meaning) return {};
     std::vector<ir::TensorType> made;
     for (size_t i = 0; i < meaning->steps.size(); ++i) {

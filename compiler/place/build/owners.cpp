@@ -5,6 +5,7 @@
 
 #include "compiler/place/candidates/split_candidates.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/joined.h"
 
 namespace collage::place {
 namespace {
@@ -46,7 +47,7 @@ void add_owners(const ActiveBackends& backends, const ir::Cluster* cluster, Prob
     for (const InstanceGroup& group : split_groups(*active.backend)) {
       Owner owner{active.backend->name, "", active.backend->max_partitions, {}};
       for (BackendInstanceId member : group.members) {
-        owner.instance += (owner.instance.empty() ? "" : "+") + instances[member.slot()];
+        runtime::add_to_list(owner.instance, instances[member.slot()], "+");
         owner.members.push_back(support::advance(first, member.index));
       }
       problem->owners.push_back(std::move(owner));

@@ -9,6 +9,7 @@
 #include "compiler/place/build/owners.h"
 #include "compiler/place/build/why_not.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/text.h"
 
 namespace collage::place {
 namespace {
@@ -101,8 +102,8 @@ class Pinner {
         if (!is_active) {
           error.note(device.span, "backend `{}` declares it but is not active", backend.name);
         } else {
-          error.note(device.span, "`{}` has {} instance{}, counted from 0", device.name, device.count,
-                     device.count == 1 ? "" : "s");
+          error.note(device.span, "`{}` has {}, counted from 0", device.name,
+                     runtime::counted(device.count, "instance"));
         }
         return false;
       }

@@ -12,6 +12,7 @@
 #include "compiler/place/build/problem_builder.h"
 #include "compiler/place/build/why_not.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/joined.h"
 
 namespace collage::place {
 namespace {
@@ -152,9 +153,8 @@ class Constrainer {
       return error;
     }
     const std::vector<const Judge*> others = contradicted(judge, node);
-    std::string text;
-    for (const Judge* other : others)
-      text += fmt::format("{}`{}`", text.empty() ? "" : " and ", other->constraint->option);
+    const std::string text =
+        runtime::joined(others, " and ", [](const Judge* other) { return "`" + other->constraint->option + "`"; });
     error.note("it contradicts {}{}", others.size() > 1 ? "what these say together: " : "", text);
     if (constraint.kind == Constraint::Kind::Together) explain_apart(judge, others, error);
     return error;

@@ -256,14 +256,14 @@ class WrittenPartitions {
         return Result::Failed;
       }
     }
-    std::string why;
-    std::optional<Duration> cost = cost_of(active, found, cover->members, &why);
+    runtime::Result<Duration> cost = cost_of(active, found, cover->members);
     bool is_written = partition.cost > Duration();
     bool measured = !is_written && builder_.measures() && is_measured(*active.backend, found, cover->members);
     if (is_written) cost = partition.cost;
-    if (measured) cost = cost.value_or(Duration());
+    if (measured && !cost) cost = Duration();
     if (!cost) {
-      diags_.error(Code::PartitionUnsupported, partition.span, "partition `@{}` has no cost: {}", partition.name, why);
+      diags_.error(Code::PartitionUnsupported, partition.span, "partition `@{}` has no cost: {}", partition.name,
+                   cost.message());
       return Result::Failed;
     }
     CandidateOrigin origin = origin_of(backend, cover->members, id);
@@ -274,16 +274,16 @@ class WrittenPartitions {
 
   /// Where the backend joins no matches, only coalescing can have joined these, and the search had the sum of them: a
   /// placement that was saved costs what it did when it was found (coalesce.h).
-  std::optional<Duration> cost_of(const ActiveBackend& active, const BackendCandidates& found, const UnitUnion& members,
-                                  std::string* why) const {
+  runtime::Result<Duration> cost_of(const ActiveBackend& active, const BackendCandidates& found,
+                                    const UnitUnion& members) const {
     if (active.backend->policy.join != ir::JoinKind::None || members.units.size() < 2)
-      return candidate_cost(graph_, active, found, members, why);
+      return candidate_cost(graph_, active, found, members);
     Duration sum;
     for (UnitId u : members.units) {
       const Unit& unit = found.units[u];
-      const std::optional<Duration> cost =
-          candidate_cost(graph_, active, found, {unit.nodes, {u}, unit.reads, unit.writes, unit.cost}, why);
-      if (!cost) return std::nullopt;
+      runtime::Result<Duration> cost =
+          candidate_cost(graph_, active, found, {unit.nodes, {u}, unit.reads, unit.writes, unit.cost});
+      if (!cost) return cost;
       sum = sum + *cost;
     }
     return sum;

@@ -79,14 +79,13 @@ bool is_measured(const ir::Backend& backend, const BackendCandidates& found, con
                                                 [&](UnitId unit) { return kernel_of(backend, found, unit).measured; });
 }
 
-std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
-                                       const BackendCandidates& found, const UnitUnion& members, std::string* why) {
+runtime::Result<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
+                                         const BackendCandidates& found, const UnitUnion& members) {
   const ir::PartitionPolicy& policy = active.backend->policy;
   if (lacks_estimate(*active.backend, found, members)) {
-    *why = ir::is_device(active.backend->runtime) && active.backend->cost_program.empty()
-               ? "its cost is unknown: partitions on a device cannot be measured"
-               : "its cost is unknown: measuring is off";
-    return std::nullopt;
+    return runtime::Status::error(ir::is_device(active.backend->runtime) && active.backend->cost_program.empty()
+                                      ? "its cost is unknown: partitions on a device cannot be measured"
+                                      : "its cost is unknown: measuring is off");
   }
   if (!policy.cost) {
     bool states_cost = std::any_of(members.units.begin(), members.units.end(), [&](UnitId unit) {
@@ -99,9 +98,9 @@ std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBacke
   match::Quantities quantities = match::quantities_of(graph, members.nodes, active.backend);
   quantities.launch = policy.launch.seconds();
   quantities.rules = members.cost;
-  auto seconds = match::evaluate_cost(
-      *policy.cost, {graph, *active.backend, active.attrs, {}, &quantities, nullptr, active.environment.get()}, why);
-  if (!seconds) return std::nullopt;
+  const auto seconds = match::evaluate_cost(
+      *policy.cost, {graph, *active.backend, active.attrs, {}, &quantities, nullptr, active.environment.get()});
+  if (!seconds) return seconds.status();
   return active.backend->device_launch() + Duration::seconds(*seconds);
 }
 
@@ -147,15 +146,14 @@ BackendCandidates find_candidates(const ir::Graph& graph, const ActiveBackend& a
           {Refusal::Kind::Denied, first.rule, first.root, members.nodes, -1, denied->message, denied->span});
       continue;
     }
-    std::string why;
     bool measured = options.measures && is_measured(backend, found, members);
-    auto cost = candidate_cost(graph, active, found, members, &why);
+    const auto cost = candidate_cost(graph, active, found, members);
     if (cost || measured) {
       std::vector<std::string> rules = rule_names(backend, found, members.units);
-      found.candidates.push_back({std::move(members), cost.value_or(Duration()), std::move(rules), measured, ""});
+      found.candidates.push_back({std::move(members), cost ? *cost : Duration(), std::move(rules), measured, ""});
       continue;
     }
-    found.refusals.push_back({Refusal::Kind::Cost, first.rule, first.root, members.nodes, -1, std::move(why)});
+    found.refusals.push_back({Refusal::Kind::Cost, first.rule, first.root, members.nodes, -1, cost.message()});
   }
   find_splits(graph, active, layouts, &found);
   return found;
@@ -169,8 +167,7 @@ void add_region(const ir::Graph& graph, const ActiveBackend& active, const std::
   if (exists) return;
   std::optional<Cover> cover = find_cover(graph, *active.backend, *found, {nodes}).cover;
   if (!cover) return;
-  std::string why;
-  const std::optional<Duration> cost = candidate_cost(graph, active, *found, cover->members, &why);
+  const runtime::Result<Duration> cost = candidate_cost(graph, active, *found, cover->members);
   if (!cost) return;
   std::vector<std::string> rules = rule_names(*active.backend, *found, cover->members.units);
   found->candidates.push_back({std::move(cover->members), *cost, std::move(rules), false, ""});

@@ -14,6 +14,7 @@
 #include "compiler/place/formats/active_backend.h"
 #include "compiler/place/formats/layouts.h"
 #include "runtime/core/duration.h"
+#include "runtime/core/status.h"
 
 namespace collage::place {
 
@@ -89,11 +90,11 @@ void make_units(const ir::Graph& graph, const ActiveBackend& active, const Layou
 /// host memory: the time of a simulated device is what its rules say.
 bool is_measured(const ir::Backend& backend, const BackendCandidates& found, const UnitUnion& members);
 
-/// Cost of a union by `partition { cost … }`, or launch + sum(rules); of a measured one, its estimate. Nothing, and
-/// why, if it is no time, or needs a measurement.
-/// A host backend whose rules state no cost and that has no `partition { cost … }` is priced like the host itself.
-std::optional<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
-                                       const BackendCandidates& found, const UnitUnion& members, std::string* why);
+/// Cost of a union by `partition { cost … }`, or launch + sum(rules); of a measured one, its estimate. Fails if it is
+/// no time, or needs a measurement. A host backend whose rules state no cost and that has no `partition { cost … }` is
+/// priced like the host itself.
+runtime::Result<Duration> candidate_cost(const ir::Graph& graph, const ActiveBackend& active,
+                                         const BackendCandidates& found, const UnitUnion& members);
 
 /// Names of the rules of a union, in order of their first node.
 std::vector<std::string> rule_names(const ir::Backend& backend, const BackendCandidates& found,

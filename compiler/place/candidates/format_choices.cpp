@@ -19,6 +19,8 @@ using ir::Graph;
 using ir::ValueId;
 using match::Match;
 using match::Refusal;
+using runtime::Result;
+using runtime::Status;
 using runtime::Storage;
 
 /// More choices than this for one match are not tried; growth reports it.
@@ -39,8 +41,8 @@ class FormatChooser {
         reads_(ir::boundary_inputs(graph, match.nodes)),
         writes_(match.results) {}
 
-  /// Appends a unit per choice. False, and why, if there is none.
-  bool run(Table<UnitId, Unit>* units, bool* truncated, std::string* why) {
+  /// Appends a unit per choice. Fails if there is none.
+  Status run(Table<UnitId, Unit>* units, bool* truncated) {
     // Clauses that say `any`, and layouts that their values can have.
     std::vector<std::pair<const ir::FormatClause*, std::vector<LayoutId>>> open;
     for (const ir::FormatClause& clause : formats_) {
@@ -55,6 +57,7 @@ class FormatChooser {
       open.emplace_back(&clause, std::move(possible));
     }
     size_t before = units->size();
+    std::string why;
     size_t choices = 1;
     for (size_t i = 0; i < open.size() && choices <= kMaxChoices; ++i) choices *= open[i].second.size();
     *truncated = choices > kMaxChoices;
@@ -65,14 +68,13 @@ class FormatChooser {
         chosen_[clause] = possible[rest % possible.size()];
         rest /= possible.size();
       }
-      std::string problem;
-      if (std::optional<Unit> unit = make_unit(&problem)) {
+      if (Result<Unit> unit = make_unit()) {
         units->push_back(std::move(*unit));
-      } else if (why->empty()) {
-        *why = problem;
+      } else if (why.empty()) {
+        why = unit.message();
       }
     }
-    return units->size() > before;
+    return units->size() > before ? Status::ok() : Status::error(std::move(why));
   }
 
  private:
@@ -201,26 +203,23 @@ class FormatChooser {
     return names_one && (backend_.policy.measured || kernel.measured) ? match_.rule + 1 : 0;
   }
 
-  std::optional<Unit> make_unit(std::string* why) const {
-    *why = obstacle_to_precision();
-    if (!why->empty()) return std::nullopt;
+  Result<Unit> make_unit() const {
+    if (std::string why = obstacle_to_precision(); !why.empty()) return Status::error(std::move(why));
     std::map<ValueId, LayoutId> layouts;
     for (const ir::FormatClause& clause : formats_) {
       if (!at_boundary(clause.capture)) continue;
       ValueId value = value_of(clause.capture);
       const LayoutId layout = canonical(layout_of_clause(&clause), value);
       if (!exists(layout, value)) {
-        *why = fmt::format(
+        return Status::error(fmt::format(
             "`%{}` has {} dimensions, layout {} does not exist for it", graph_.value(value).name,
             graph_.value(value).type.shape.size(),
-            layout.is_valid() ? layouts_.at(layout).layout : clause.layout.value_or(backend_.default_layout));
-        return std::nullopt;
+            layout.is_valid() ? layouts_.at(layout).layout : clause.layout.value_or(backend_.default_layout)));
       }
       auto [at, is_new] = layouts.emplace(value, layout);
       if (!is_new && at->second != layout) {
-        *why = fmt::format("`%{}` is wanted in layout {} and in layout {}", graph_.value(value).name,
-                           layouts_.name(at->second), layouts_.name(layout));
-        return std::nullopt;
+        return Status::error(fmt::format("`%{}` is wanted in layout {} and in layout {}", graph_.value(value).name,
+                                         layouts_.name(at->second), layouts_.name(layout)));
       }
     }
     Unit unit;
@@ -237,8 +236,7 @@ class FormatChooser {
     for (ValueId value : writes_) unit.writes.push_back(layout_of(value));
     for (const auto* list : {&unit.reads, &unit.writes}) {
       for (const ValueLayout& item : *list) {
-        *why = obstacle(item.layout, item.value);
-        if (!why->empty()) return std::nullopt;
+        if (std::string why = obstacle(item.layout, item.value); !why.empty()) return Status::error(std::move(why));
       }
     }
     std::sort(unit.reads.begin(), unit.reads.end());
@@ -265,10 +263,9 @@ void make_units(const Graph& graph, const ActiveBackend& active, const LayoutTab
   for (MatchId m : found->matches.ids()) {
     const Match& match = found->matches[m];
     bool truncated = false;
-    std::string why;
-    if (!FormatChooser(graph, active, layouts, m, match).run(&found->units, &truncated, &why)) {
-      found->refusals.push_back({Refusal::Kind::Format, match.rule, match.root, match.nodes, -1, why});
-    }
+    const Status made = FormatChooser(graph, active, layouts, m, match).run(&found->units, &truncated);
+    if (!made)
+      found->refusals.push_back({Refusal::Kind::Format, match.rule, match.root, match.nodes, -1, made.message()});
     if (truncated) ++found->growth.truncated_formats;
   }
 }

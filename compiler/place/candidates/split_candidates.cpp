@@ -21,6 +21,8 @@ using ir::TensorType;
 using ir::ValueId;
 using match::Match;
 using match::Refusal;
+using runtime::Result;
+using runtime::Status;
 
 /// 2, 4, … below `count`, and `count` itself.
 std::vector<int> sizes_of(int count) {
@@ -93,41 +95,34 @@ class SplitFinder {
     const auto groups = groups_.find({clause.device, static_cast<size_t>(count)});
     if (groups == groups_.end()) return {};
     const ir::NodeId node = match.bindings[static_cast<size_t>(clause.capture)].node;
-    const ir::SplitNodes cut = ir::split_nodes(graph_, match.nodes, node, clause.axis, count);
+    const Result<std::vector<SplitPart>> parts = ir::split_nodes(graph_, match.nodes, node, clause.axis, count);
+    if (!parts) return {parts.message()};
     std::set<std::string> reasons;
     for (const auto& [homes, instances] : groups->second) {
       SplitCandidate split{{node, clause.axis}, clause.device, homes, {}};
-      std::string why;
-      const std::optional<Duration> cost = price(match, cut, instances, &split, &why);
+      const Result<Duration> cost = price(match, *parts, instances, &split);
       if (cost) add(unit, match, *cost, std::move(split));
-      if (!cost) reasons.insert(std::move(why));
+      if (!cost) reasons.insert(cost.message());
     }
     return reasons;
   }
 
-  std::optional<Duration> price(const Match& match, const ir::SplitNodes& cut,
-                                const std::vector<std::string>& instances, SplitCandidate* split,
-                                std::string* why) const {
-    if (cut.parts.empty()) {
-      *why = cut.why;
-      return std::nullopt;
-    }
-    if (const std::optional<std::string> link = shared_link(instances, split->homes)) {
-      *why = fmt::format("their copies share the link {}", *link);
-      return std::nullopt;
-    }
+  Result<Duration> price(const Match& match, const std::vector<SplitPart>& parts,
+                         const std::vector<std::string>& instances, SplitCandidate* split) const {
+    if (const std::optional<std::string> link = shared_link(instances, split->homes))
+      return Status::error(fmt::format("their copies share the link {}", *link));
     Duration here, away, between_hosts;
-    for (size_t p = 0; p < cut.parts.size(); ++p) {
-      const ir::Graph& part = cut.parts[p].graph;
-      std::optional<PartChoice> choice = choose(part, match.rule, {instances[p], split->homes[p]}, why);
-      if (!choice) return std::nullopt;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const ir::Graph& part = parts[p].graph;
+      Result<PartChoice> choice = choose(part, match.rule, {instances[p], split->homes[p]});
+      if (!choice) return choice.status();
       Duration& longest = split->homes[p] == 0 ? here : away;
       longest = std::max(longest, choice->work + choice->copies);
       between_hosts += choice->between_hosts;
       split->part_matches.push_back(std::move(choice->match));
       split->parts.push_back(memory_of(part));
     }
-    HostShare host = host_share(graph_, cut.parts);
+    HostShare host = host_share(graph_, parts);
     return host.cut + std::max(here, between_hosts + away) + host.join;
   }
 
@@ -160,7 +155,7 @@ class SplitFinder {
   };
 
   /// The cheapest way in which the rule takes the whole part.
-  std::optional<PartChoice> choose(const Graph& part, int rule, const Place& place, std::string* why) const {
+  Result<PartChoice> choose(const Graph& part, int rule, const Place& place) const {
     BackendCandidates found;
     match::MatchReport report;
     found.matches.items() =
@@ -170,46 +165,50 @@ class SplitFinder {
     std::erase_if(found.matches.items(), [&](const Match& match) { return match.nodes.size() < part.node_count(); });
     found.refusals = std::move(report.refusals);
     make_units(part, active_, layouts_, &found);
-    *why = reason_of(found.refusals);
+    std::string why = reason_of(found.refusals);
     std::optional<PartChoice> best;
     for (UnitId u : found.units.ids()) {
-      const Unit& unit = found.units[u];
-      UnitUnion members{unit.nodes, {u}, unit.reads, unit.writes, unit.cost};
-      std::optional<Duration> work = candidate_cost(part, active_, found, members, why);
-      PartChoice choice;
-      bool can_run = work.has_value();
-      if (can_run) choice.work = *work;
-      for (const auto* list : {&unit.reads, &unit.writes}) {
-        for (const ValueLayout& item : *list) can_run = can_run && add_moves(part, item, place, choice, why);
-      }
-      if (!can_run || (best && best->time() <= choice.time())) continue;
-      choice.match = match::to_chosen(*active_.backend, found.matches[unit.match]);
-      best = std::move(choice);
+      Result<PartChoice> choice = choice_of(part, found, u, place);
+      if (!choice) why = choice.message();
+      if (!choice || (best && best->time() <= choice->time())) continue;
+      choice->match = match::to_chosen(*active_.backend, found.matches[found.units[u].match]);
+      best = std::move(*choice);
     }
-    return best;
+    if (!best) return Status::error(std::move(why));
+    return std::move(*best);
   }
 
-  /// Copies over the links, and a reorder there where the layout is not the plain one. False: it cannot get there.
-  bool add_moves(const Graph& part, const ValueLayout& item, const Place& place, PartChoice& choice,
-                 std::string* why) const {
+  /// What one unit takes there.
+  Result<PartChoice> choice_of(const Graph& part, const BackendCandidates& found, UnitId u, const Place& place) const {
+    const Unit& unit = found.units[u];
+    const Result<Duration> work =
+        candidate_cost(part, active_, found, {unit.nodes, {u}, unit.reads, unit.writes, unit.cost});
+    if (!work) return work.status();
+    PartChoice choice;
+    choice.work = *work;
+    for (const auto* list : {&unit.reads, &unit.writes}) {
+      for (const ValueLayout& item : *list) {
+        if (Status moved = add_moves(part, item, place, choice); !moved) return moved;
+      }
+    }
+    return choice;
+  }
+
+  /// Copies over the links, and a reorder there where the layout is not the plain one. Fails where it cannot get there.
+  Status add_moves(const Graph& part, const ValueLayout& item, const Place& place, PartChoice& choice) const {
     const size_t bytes = part.value(item.value).type.bytes();
     const std::string home = runtime::host_space(place.home);
     const auto copy = [&](const std::string& from, const std::string& to) {
       return from == to ? std::optional<Duration>(Duration()) : links_.copy_cost(from, to, bytes);
     };
     const std::optional<Duration> far = copy(runtime::host_space(0), home), near = copy(home, place.instance);
-    if (!far || !near) {
-      *why = fmt::format("`{}` has no link to the host", place.instance);
-      return false;
-    }
-    if (layouts_.at(item.layout).storage) {
-      *why = fmt::format("parts are not cast, and one is {}", layouts_.name(item.layout));
-      return false;
-    }
+    if (!far || !near) return Status::error(fmt::format("`{}` has no link to the host", place.instance));
+    if (layouts_.at(item.layout).storage)
+      return Status::error(fmt::format("parts are not cast, and one is {}", layouts_.name(item.layout)));
     if (item.layout != 0) choice.work += FormatGraph::rewrite_cost(place.instance, 2 * bytes);
     choice.between_hosts += *far;
     choice.copies += *near;
-    return true;
+    return Status::ok();
   }
 
   void add(UnitId unit, const Match& match, Duration cost, SplitCandidate split) {
@@ -281,10 +280,10 @@ std::vector<int> homes_of(const ir::Backend& backend, const std::vector<std::str
 std::optional<PartMemory> part_memory(const Graph& graph, const ir::Partition& partition, const std::string& instance) {
   if (!partition.split || !ir::runs_on(partition.instance, instance)) return std::nullopt;
   const std::vector<std::string> instances = ir::instances_of(partition.instance);
-  ir::SplitNodes cut = ir::split_nodes(graph, partition.nodes, partition.split->node, partition.split->axis,
-                                       static_cast<int>(instances.size()));
+  const auto parts = ir::split_nodes(graph, partition.nodes, partition.split->node, partition.split->axis,
+                                     static_cast<int>(instances.size()));
   const auto part = std::find(instances.begin(), instances.end(), instance) - instances.begin();
-  return part < std::ssize(cut.parts) ? std::optional(memory_of(cut.parts.begin()[part].graph)) : std::nullopt;
+  return parts && part < std::ssize(*parts) ? std::optional(memory_of(parts->begin()[part].graph)) : std::nullopt;
 }
 
 HostShare host_share(const Graph& graph, const std::vector<SplitPart>& parts) {

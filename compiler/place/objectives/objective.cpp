@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "runtime/core/joined.h"
+
 namespace collage::place {
 
 const std::vector<const Objective*>& all_objectives() {
@@ -21,11 +23,8 @@ const Objective* default_objective() {
 }
 
 std::string objectives_usage() {
-  std::string text;
-  for (const Objective* one : all_objectives()) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : " | ", one->name, one->description);
-  }
-  return text;
+  return runtime::joined(all_objectives(), " | ",
+                         [](const Objective* one) { return fmt::format("{} ({})", one->name, one->description); });
 }
 
 std::string why_no_splits(const Objective& objective) {

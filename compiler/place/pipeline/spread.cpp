@@ -425,16 +425,13 @@ void spread_over_instances(const SpreadInput& input, BuiltProblem* built) {
   if (built->spread && !built->spread->is_tried) Spreader(input, *built).run();
 }
 
-std::optional<Solution> spread_solution(const BuiltProblem& built, std::string* why) {
+runtime::Result<Solution> spread_solution(const BuiltProblem& built) {
   const Spread& spread = *built.spread;
-  if (!spread.solution) {
-    *why = spread.why;
-    return std::nullopt;
-  }
+  if (!spread.solution) return runtime::Status::error(spread.why);
   Solution solution = *spread.solution;
   if (built.problem.unit == solution.cost.unit()) return solution;
   const Verdict verdict = evaluate(built.problem, solution);
-  if (!std::holds_alternative<Cost>(verdict)) return std::nullopt;
+  if (!std::holds_alternative<Cost>(verdict)) return runtime::Status::error("");
   solution.cost = std::get<Cost>(verdict);
   solution.bound = built.problem.cost_of(0);
   solution.optimal = false;

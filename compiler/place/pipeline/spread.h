@@ -28,14 +28,13 @@
 //     makespan     the longest path by what nodes take at least
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "compiler/place/build/build_problem.h"
 #include "compiler/place/objectives/objective.h"
 #include "compiler/place/problem/memory_limit.h"
 #include "compiler/place/problem/search_options.h"
+#include "runtime/core/status.h"
 
 namespace collage::place {
 
@@ -51,8 +50,8 @@ struct SpreadInput {
 /// Solves the problem where it is one of representatives; else there is nothing to do.
 void spread_over_instances(const SpreadInput& input, BuiltProblem* built);
 
-/// What was found when the problem was made, at the prices it has now: with other ones nothing is proven. Returns
-/// nullopt with the reason in `why` if nothing was found.
-std::optional<Solution> spread_solution(const BuiltProblem& built, std::string* why);
+/// What was found when the problem was made, at the prices it has now: with other ones nothing is proven. Fails if
+/// nothing was found; the message is empty if it is no solution at these prices.
+runtime::Result<Solution> spread_solution(const BuiltProblem& built);
 
 }  // namespace collage::place

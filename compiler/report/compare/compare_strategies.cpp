@@ -36,7 +36,9 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
   for (const Strategy& one : all) {
     CompareRow row;
     row.strategy = one == Strategy{Strategy::Kind::Single, {"host"}} ? "host only" : to_string(one);
-    row.found = PlacementSearch(input, one).find(&row.failure);
+    runtime::Result<FoundPlacement> found = PlacementSearch(input, one).find();
+    if (!found) row.failure = found.message();
+    row.found = std::move(found).to_optional();
     if (row.found) row.macs = shares_of_macs(input.graph, row.found->placement);
     for (const auto& [backend, share] : row.macs) used.insert(backend);
     comparison.rows.push_back(std::move(row));

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/core/text.h"
+
 namespace collage::driver {
 namespace {
 
@@ -39,8 +41,8 @@ double ratio_of(double value, double of) {
 }
 
 std::string heading_of(const StageComparison& stage) {
-  return fmt::format("{:<12}{}, run {} time{}, for {}\n", fmt::format("stage {}", stage.number), stage.where,
-                     stage.runs, stage.runs == 1 ? "" : "s", stage.inputs.empty() ? "all inputs" : stage.inputs);
+  return fmt::format("{:<12}{}, run {}, for {}\n", fmt::format("stage {}", stage.number), stage.where,
+                     runtime::counted(stage.runs, "time"), stage.inputs.empty() ? "all inputs" : stage.inputs);
 }
 
 }  // namespace

@@ -48,7 +48,9 @@ Alternative plan_with(const ExplainedPlacement& explained, const std::vector<Nod
   LiftedSearch search = without_limits(explained.input, {});
   keep_on(nodes, backend, search.built.get());
   Alternative alternative;
-  alternative.found = PlacementSearch(search.input, explained.strategy).find(&alternative.why_none);
+  runtime::Result<FoundPlacement> found = PlacementSearch(search.input, explained.strategy).find();
+  if (!found) alternative.why_none = found.message();
+  alternative.found = std::move(found).to_optional();
   alternative.built = std::move(search.built);
   return alternative;
 }
@@ -57,8 +59,7 @@ std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, 
                                            const std::vector<NodeId>& nodes, const std::string& backend) {
   LiftedSearch search = without_limits(explained.input, limits);
   keep_on(nodes, backend, search.built.get());
-  std::string why;
-  return PlacementSearch(search.input, explained.strategy).find(&why);
+  return PlacementSearch(search.input, explained.strategy).find().to_optional();
 }
 
 std::string over_memory(const Alternative& alternative) {

@@ -101,9 +101,8 @@ std::string time_lines(const Simulation& simulation) {
   std::string text =
       row("time", fmt::format("{} to the first result, then one each {}: {:.4g} a second", human(stream.first),
                               human(stream.period), 1 / std::max(stream.period.seconds(), 1e-12)));
-  text += row("", fmt::format("{} in flight, {}; devices are idle for {}",
-                              counted(static_cast<size_t>(stream.in_flight), "request"),
-                              counted(static_cast<size_t>(stream.stages), "stage"), percent(stream.bubbles)));
+  text += row("", fmt::format("{} in flight, {}; devices are idle for {}", counted(stream.in_flight, "request"),
+                              counted(stream.stages, "stage"), percent(stream.bubbles)));
   if (!stream.limited_by.empty()) text += row("", fmt::format("{} has no room for more requests", stream.limited_by));
   return text;
 }

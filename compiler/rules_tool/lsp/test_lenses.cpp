@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/rules_tool/lsp/test_lenses.h"
 
-#include <fmt/format.h>
-
 #include "compiler/rules_tool/rewrite_tests.h"
 #include "compiler/rules_tool/rule_tests.h"
+#include "runtime/core/text.h"
 
 namespace collage::rules_tool::lsp {
 namespace {
@@ -36,7 +35,7 @@ class LensWriter {
       if (inner.head == "test") tests.push_back(&inner);
     }
     if (tests.empty()) return;
-    const std::string title = tests.size() == 1 ? "Run 1 test" : fmt::format("Run {} tests", tests.size());
+    const std::string title = "Run " + runtime::counted(tests.size(), "test");
     Json which = {{"uri", document_.uri()}, {"rule", std::string(statement.name()->text)}};
     add(title, statement.name()->span, which);
     for (const Statement* test : tests) {

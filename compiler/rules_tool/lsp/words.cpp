@@ -8,6 +8,7 @@
 #include "compiler/ir/rules/functions.h"
 #include "compiler/ir/rules/runtimes.h"
 #include "compiler/syntax/rules_keywords.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
 namespace collage::rules_tool::lsp {
@@ -26,10 +27,9 @@ constexpr WordRow kWords[] = {
 
 /// `2 to 3 operands`, `1 result`
 std::string range(int least, int most, std::string_view noun) {
-  std::string_view plural = most == 1 ? "" : "s";
   if (most == ir::OpDef::kVariadic) return fmt::format("{} or more {}s", least, noun);
-  if (least == most) return fmt::format("{} {}{}", least, noun, plural);
-  return fmt::format("{} to {} {}{}", least, most, noun, plural);
+  const std::string upper = runtime::counted(most, noun);
+  return least == most ? upper : fmt::format("{} to {}", least, upper);
 }
 
 std::vector<std::string> sorted(const std::vector<std::string_view>& words) {
@@ -76,8 +76,9 @@ std::string function_text(std::string_view name) {
     std::vector<std::string> args;
     for (ir::ExprType type : def->args) args.emplace_back(ir::name_of(type));
     if (def->variadic) args.emplace_back("…");
-    text += fmt::format("{}`{}({})`: {}\n\n{}", text.empty() ? "" : "\n\n", name, fmt::join(args, ", "),
-                        ir::name_of(def->result), def->doc);
+    const std::string form =
+        fmt::format("`{}({})`: {}\n\n{}", name, fmt::join(args, ", "), ir::name_of(def->result), def->doc);
+    runtime::add_to_list(text, form, "\n\n");
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include "compiler/sema/model/build_format.h"
 #include "compiler/sema/model/model_builder.h"
 #include "runtime/core/host_space.h"
+#include "runtime/core/joined.h"
 #include "runtime/core/layout.h"
 
 namespace collage::sema {
@@ -155,9 +156,7 @@ std::optional<int> ModelBuilder::declare(const syntax::PartitionAst& ast) {
   Partition partition;
   partition.name = ast.name.text;
   partition.backend = ast.backend.text;
-  for (const syntax::InstanceAst& instance : ast.instances) {
-    partition.instance += (partition.instance.empty() ? "" : "+") + instance_text(instance);
-  }
+  partition.instance = runtime::joined(ast.instances, "+", instance_text);
   for (const syntax::Scalar& rule : ast.rules) partition.matches.push_back({std::get<std::string>(rule.value)});
   partition.cost = ast.cost.value_or(runtime::Duration());
   partition.span = ast.name.span;

@@ -7,6 +7,7 @@
 
 #include "compiler/sema/model/build_graph.h"
 #include "compiler/syntax/parse_model.h"
+#include "runtime/core/joined.h"
 
 namespace collage::sema {
 
@@ -33,7 +34,7 @@ std::string model_text(const ir::RuleTest& test) {
     if (is_constant) {
       constants += fmt::format("  %{} = {}\n", name, constant_text(type));
     } else {
-      inputs += fmt::format("{}%{}: {}", inputs.empty() ? "" : ", ", name, to_string(type));
+      runtime::add_to_list(inputs, fmt::format("%{}: {}", name, to_string(type)));
     }
   }
   return fmt::format("model @test({}) -> () {{\n{}{}\n}}\n", inputs, constants, test.model);

@@ -2,6 +2,7 @@
 #include "compiler/sema/rules/build_lowering.h"
 
 #include "compiler/sema/rules/build_semantics.h"
+#include "runtime/core/joined.h"
 #include "runtime/encodings/encodings.h"
 
 namespace collage::sema {
@@ -122,7 +123,7 @@ class LoweringBuilder {
         error.did_you_mean(support::closest(name.text, runtime::encoding_names()));
         return std::nullopt;
       }
-      built->encoding += (built->encoding.empty() ? "" : "+") + name.text;
+      runtime::add_to_list(built->encoding, name.text, "+");
     }
     return constant;
   }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "compiler/sema/rules/pattern_shape.h"
+#include "runtime/core/text.h"
 
 namespace collage::sema {
 namespace {
@@ -311,8 +312,8 @@ class PatternBuilder {
       return diags_.error(Code::BadDef, span, "{}", what).note(def.name.span, "it is declared here");
     };
     if (ast.operands.size() != def.params.size()) {
-      return misuse(ast.span, fmt::format("`{}` takes {} argument{}, this has {}", name, def.params.size(),
-                                          def.params.size() == 1 ? "" : "s", ast.operands.size()));
+      return misuse(ast.span, fmt::format("`{}` takes {}, this has {}", name,
+                                          runtime::counted(def.params.size(), "argument"), ast.operands.size()));
     }
     if (ast.takes_rest || ast.rest) return misuse(ast.span, fmt::format("`..` is no argument of `{}`", name));
     if (ast.repeat) return misuse(ast.repeat->span, fmt::format("`{}` is a sub-pattern: only operators repeat", name));
@@ -362,8 +363,8 @@ class PatternBuilder {
     for (const OpDef* op : out->ops) {
       auto most = static_cast<size_t>(op->max_outputs);
       if (ast.results.size() <= most) continue;
-      return diags_.error(Code::BadResults, ast.results[most].span, "`{}` has at most {} result{}, this names {}",
-                          op->name, most, most == 1 ? "" : "s", ast.results.size());
+      return diags_.error(Code::BadResults, ast.results[most].span, "`{}` has at most {}, this names {}", op->name,
+                          runtime::counted(most, "result"), ast.results.size());
     }
     for (const Word& written : ast.results) {
       const std::optional<Word> word = resolve_name(written, frame_);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/sema/rules/expand_named.h"
+#include "runtime/core/text.h"
 
 namespace collage::sema {
 namespace {
@@ -158,8 +159,8 @@ class TemplateBuilder {
     if (given >= op.min_inputs && given <= op.max_inputs) return true;
     bool few = given < op.min_inputs;
     int bound = few ? op.min_inputs : op.max_inputs;
-    return diags_.error(scope_.code, ast.span, "`{}` takes at {} {} operand{}, found {}", op.name,
-                        few ? "least" : "most", bound, bound == 1 ? "" : "s", given);
+    return diags_.error(scope_.code, ast.span, "`{}` takes at {} {}, found {}", op.name, few ? "least" : "most",
+                        runtime::counted(bound, "operand"), given);
   }
 
   /// `a = Op(…)`: `a` may be used again to its right.

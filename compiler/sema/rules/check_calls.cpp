@@ -5,6 +5,7 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/ir/rules/cost_table.h"
 #include "compiler/sema/rules/expr_checker.h"
+#include "runtime/core/text.h"
 
 namespace collage::sema {
 namespace {
@@ -67,9 +68,9 @@ Checked ExprChecker::table(const ExprAst& ast) {
   std::shared_ptr<const ir::CostTable> table = scope_.tables->load(ast.args[0].text, ast.args[0].span, diags_);
   if (table == nullptr) return std::nullopt;
   if (ast.args.size() - 1 != table->axes.size()) {
-    return diags_.error(Code::BadCostTable, ast.span, "the table has {} argument column{}, found {} argument{}",
-                        table->axes.size(), table->axes.size() == 1 ? "" : "s", ast.args.size() - 1,
-                        ast.args.size() == 2 ? "" : "s");
+    return diags_.error(Code::BadCostTable, ast.span, "the table has {}, found {}",
+                        runtime::counted(table->axes.size(), "argument column"),
+                        runtime::counted(ast.args.size() - 1, "argument"));
   }
   Expr expr = without_text(ast, Expr::Kind::Call, ExprType::Number);
   expr.function = ir::FunctionId::table;
@@ -150,8 +151,8 @@ Checked ExprChecker::call_of(std::string_view function, const ExprAst& ast) {
   const ir::FunctionDef& def = *form;
   size_t least = def.args.size();
   if (ast.args.size() < least || (!def.variadic && ast.args.size() > least)) {
-    return diags_.error(Code::ExpressionType, ast.span, "`{}` takes {}{} argument{}, found {}", def.name,
-                        def.variadic ? "at least " : "", least, least == 1 ? "" : "s", ast.args.size());
+    return diags_.error(Code::ExpressionType, ast.span, "`{}` takes {}{}, found {}", def.name,
+                        def.variadic ? "at least " : "", runtime::counted(least, "argument"), ast.args.size());
   }
   Expr expr = without_text(ast, Expr::Kind::Call, def.result);
   expr.function = def.id;

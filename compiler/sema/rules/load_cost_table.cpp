@@ -187,13 +187,12 @@ std::shared_ptr<const ir::CostTable> CostTableFiles::load(const std::string& pat
   std::string name = (folder / path).string();
   if (auto known = tables_.find(name); known != tables_.end()) return known->second;
   std::shared_ptr<const ir::CostTable> table;
-  std::string why;
-  if (auto file = sources_.load(name, access_, folder.string(), &why)) {
+  if (const auto file = sources_.load(name, access_, folder.string())) {
     table = TableReader(*file, sources_, diags).run(name);
-  } else if (why == support::kOutside) {
+  } else if (file.message() == support::kOutside) {
     diags.error(Code::BadCostTable, span, "`{}` {}", path, support::kOutside).note("{}", support::kOutsideHint);
   } else {
-    diags.error(Code::BadCostTable, span, "`{}` cannot be read: {}", name, why);
+    diags.error(Code::BadCostTable, span, "`{}` cannot be read: {}", name, file.message());
   }
   tables_[name] = table;
   return table;

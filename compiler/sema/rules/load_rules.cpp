@@ -38,14 +38,14 @@ class RuleLoader {
     if (chain_.size() > kMostNestedIncludes) {
       return diags_.error(Code::IncludeTooDeep, include, "files are included more than {} deep", kMostNestedIncludes);
     }
-    std::string why;
-    std::optional<support::FileId> id =
-        included != nullptr ? sources_.load(path, access_, folder, &why) : sources_.load(path, &why);
-    if (!id && included == nullptr) return diags_.error_at(Code::CannotRead, path, "cannot be read: {}", why);
-    if (!id && why == support::kOutside) {
-      return diags_.error(Code::CannotRead, include, "`{}` {}", included->text, why).note("{}", support::kOutsideHint);
+    const runtime::Result<support::FileId> id =
+        included != nullptr ? sources_.load(path, access_, folder) : sources_.load(path);
+    if (!id && included == nullptr) return diags_.error_at(Code::CannotRead, path, "cannot be read: {}", id.message());
+    if (!id && id.message() == support::kOutside) {
+      return diags_.error(Code::CannotRead, include, "`{}` {}", included->text, id.message())
+          .note("{}", support::kOutsideHint);
     }
-    if (!id) return diags_.error(Code::CannotRead, include, "`{}` cannot be read: {}", path, why);
+    if (!id) return diags_.error(Code::CannotRead, include, "`{}` cannot be read: {}", path, id.message());
     File& file = files_[key];
     file.ast = syntax::parse_rules(sources_, *id, diags_);
     if (!file.ast) return false;

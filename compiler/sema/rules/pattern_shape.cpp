@@ -46,12 +46,12 @@ bool check_arity(const Pattern& pattern, support::Diagnostics& diags) {
   for (const OpDef* op : pattern.ops) {
     if (has_too_many(*op, pattern)) {
       return diags.error(Code::BadPattern, pattern.span, "`{}` takes at most {}, the pattern has {}", op->name,
-                         runtime::counted(static_cast<size_t>(op->max_inputs), "operand"), given);
+                         runtime::counted(op->max_inputs, "operand"), given);
     }
     if (has_too_few(*op, pattern)) {
       return diags
           .error(Code::BadPattern, pattern.span, "`{}` takes at least {}, the pattern has {}", op->name,
-                 runtime::counted(static_cast<size_t>(op->min_inputs), "operand"), given)
+                 runtime::counted(op->min_inputs, "operand"), given)
           .note("`..` takes the rest, whatever it is");
     }
   }

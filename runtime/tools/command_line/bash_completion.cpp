@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/core/joined.h"
 #include "runtime/tools/command_line/program_text.h"
 
 namespace collage::tools {
@@ -13,7 +14,7 @@ std::string flags_of(const ProgramText& program) {
   std::string flags;
   for (const OptionText& option : program.options) {
     for (const std::string& name : option.names) {
-      if (name.starts_with('-')) flags += (flags.empty() ? "" : " ") + name;
+      if (name.starts_with('-')) runtime::add_to_list(flags, name, " ");
     }
   }
   return flags;
@@ -50,7 +51,7 @@ std::string bash_completion(const ProgramText& program) {
   std::string function = "_" + program.name;
   std::replace(function.begin(), function.end(), '-', '_');
   std::string commands;
-  for (const ProgramText& command : program.commands) commands += (commands.empty() ? "" : " ") + command.name;
+  for (const ProgramText& command : program.commands) runtime::add_to_list(commands, command.name, " ");
   std::string text = fmt::format("# bash completion for {}; written by `{} --bash-completion`\n{}() {{\n", program.name,
                                  program.name, function);
   // Bash splits `--emit=plan` into three words.

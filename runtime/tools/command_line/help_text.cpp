@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "runtime/core/joined.h"
 #include "runtime/tools/command_line/program_text.h"
 
 namespace collage::tools {
@@ -124,7 +125,7 @@ std::string command_help(const ProgramText& program, const ProgramText& command)
   print_groups(
       command.options, [](const OptionText& option) { return option.is_common; }, &text);
   for (const OptionText& option : command.options) {
-    if (!option.is_common) names += (names.empty() ? "" : " ") + option.names.back();
+    if (!option.is_common) runtime::add_to_list(names, option.names.back(), " ");
   }
   if (names.empty()) return text;
   text += fmt::format("\nOptions of most commands (`{} --help-all`)\n  ", program.name);

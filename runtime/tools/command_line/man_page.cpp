@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "include/collage/version.h"
+#include "runtime/core/joined.h"
 #include "runtime/tools/command_line/program_text.h"
 
 namespace collage::tools {
@@ -33,10 +34,8 @@ void print_options(const std::vector<OptionText>& options, bool shows_all, std::
     if (!option.is_common && !shows_all) continue;
     if (option.group != group) *page += fmt::format(".SS {}\n", escaped(option.group));
     group = option.group;
-    std::string names;
-    for (const std::string& name : option.names) {
-      names += (names.empty() ? "" : ", ") + ("\\fB" + escaped(name) + "\\fR");
-    }
+    std::string names =
+        runtime::joined(option.names, ", ", [](const auto& name) { return "\\fB" + escaped(name) + "\\fR"; });
     if (!option.value.empty()) names += " \\fI" + escaped(option.value) + "\\fR";
     *page += fmt::format(".TP\n{}\n{}.\n", names, escaped(option.help));
     if (!option.initial.empty()) *page += fmt::format("Default: {}.\n", escaped(option.initial));

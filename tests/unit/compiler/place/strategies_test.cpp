@@ -97,7 +97,7 @@ class Strategies : public ::testing::Test {
     support::SourceManager sources;
     support::Diagnostics diags(sources);
     const std::optional<Strategy> strategy = parse_strategy(text, {"npu", "library"}, "--place", diags);
-    const std::optional<Solution> solution = solve(sketch_.problem, strategy.value());
+    const runtime::Result<Solution> solution = solve(sketch_.problem, strategy.value());
     if (!solution) return -1;
     const Verdict verdict = evaluate(sketch_.problem, *solution);
     EXPECT_EQ(std::get<Cost>(verdict).count(), solution->cost.count());
@@ -146,8 +146,8 @@ TEST(GreedySearch, PassesOverWhatWouldCloseACycle) {
   sketch.add_singletons(10);
   sketch.add({0, 2}, 1);
   sketch.add({1, 3}, 2);
-  const std::optional<Solution> solution = solve(sketch.problem, {Strategy::Kind::Greedy, {}});
-  ASSERT_TRUE(solution.has_value());
+  const runtime::Result<Solution> solution = solve(sketch.problem, {Strategy::Kind::Greedy, {}});
+  ASSERT_TRUE(solution);
   EXPECT_EQ(solution->cost.count(), 21);
 }
 
@@ -160,8 +160,8 @@ TEST(GreedySearch, GivesUpAChoiceThatLeavesNoWay) {
   sketch.add({0, 1}, 5);
   sketch.add({2, 3}, 1);
   sketch.add({1, 2}, 4);
-  const std::optional<Solution> solution = solve(sketch.problem, {Strategy::Kind::Greedy, {}});
-  ASSERT_TRUE(solution.has_value());
+  const runtime::Result<Solution> solution = solve(sketch.problem, {Strategy::Kind::Greedy, {}});
+  ASSERT_TRUE(solution);
   EXPECT_TRUE(std::holds_alternative<Cost>(evaluate(sketch.problem, *solution)));
 }
 
@@ -171,8 +171,8 @@ TEST(GreedySearch, CountsPartitions) {
   sketch.problem.owners[npu].max_partitions = 1;
   sketch.add_singletons(10);
   sketch.add_singletons(1, npu);
-  const std::optional<Solution> solution = solve(sketch.problem, {Strategy::Kind::Greedy, {}});
-  ASSERT_TRUE(solution.has_value());
+  const runtime::Result<Solution> solution = solve(sketch.problem, {Strategy::Kind::Greedy, {}});
+  ASSERT_TRUE(solution);
   EXPECT_EQ(solution->cost.count(), 11);
 }
 
@@ -200,9 +200,9 @@ class TvmChain : public ::testing::Test {
     }
   }
   /// `hook{0} llvm{1,2}` in the order of execution.
-  static std::string text(const Problem& problem, const std::optional<Solution>& solution) {
+  static std::string text(const Problem& problem, const Solution& solution) {
     std::string text;
-    for (CandidateId c : solution.value().chosen) {
+    for (CandidateId c : solution.chosen) {
       const Candidate& candidate = problem.candidates[c];
       text += (text.empty() ? "" : " ") + problem.owners[candidate.owner].backend + "{";
       for (NodeId node : candidate.nodes) text += (text.back() == '{' ? "" : ",") + std::to_string(node.index);
@@ -210,11 +210,16 @@ class TvmChain : public ::testing::Test {
     }
     return text;
   }
+  /// Why TVM's search finds nothing; empty if it does.
+  static std::string reason(const Problem& problem, const SearchOptions& options = {}) {
+    const runtime::Result<Solution> found = solve(problem, {Strategy::Kind::Tvm, {}}, options);
+    return found ? "" : found.message();
+  }
   std::string chosen_by_tvm(int llvm, size_t llvm_depth, int hook, size_t hook_depth) {
     Sketch sketch(3, {{0, 1}, {1, 2}});
     add_target(sketch, "llvm", llvm, llvm_depth);
     add_target(sketch, "hook", hook, hook_depth);
-    return text(sketch.problem, solve(sketch.problem, {Strategy::Kind::Tvm, {}}));
+    return text(sketch.problem, *solve(sketch.problem, {Strategy::Kind::Tvm, {}}));
   }
 };
 
@@ -240,8 +245,8 @@ TEST_F(TvmChain, PruningKeepsTheMaximal) {  // its case A10: two relu in a row, 
     }
   }
   EXPECT_EQ(prune_as_tvm(sketch.problem), (std::vector<CandidateId>{6, 13}));
-  const std::optional<Solution> solution = solve(sketch.problem, {Strategy::Kind::Tvm, {}});
-  EXPECT_EQ(text(sketch.problem, solution), "hook{0,1,2,3}");
+  const runtime::Result<Solution> solution = solve(sketch.problem, {Strategy::Kind::Tvm, {}});
+  EXPECT_EQ(text(sketch.problem, *solution), "hook{0,1,2,3}");
   EXPECT_EQ(solution->cost.count(), 3439);
 }
 
@@ -254,9 +259,9 @@ TEST_F(TvmChain, TwinsKillEachOther) {  // probe X1: a pattern of two, and the u
     sketch.add(nodes, mock_cost(1, nodes.size()), hook, 0, "union");
   }
   sketch.add({0, 1}, mock_cost(1, 2), hook, 0, "relu_relu");
-  EXPECT_EQ(text(sketch.problem, solve(sketch.problem, {Strategy::Kind::Tvm, {}})), "llvm{0,1}");
-  const std::optional<Solution> best = solve(sketch.problem, {});
-  EXPECT_EQ(text(sketch.problem, best), "hook{0,1}");
+  EXPECT_EQ(text(sketch.problem, *solve(sketch.problem, {Strategy::Kind::Tvm, {}})), "llvm{0,1}");
+  const runtime::Result<Solution> best = solve(sketch.problem, {});
+  EXPECT_EQ(text(sketch.problem, *best), "hook{0,1}");
   EXPECT_EQ(best->cost.count(), 1900);
 }
 
@@ -298,9 +303,7 @@ TEST_F(TvmChain, AChoiceThatClosesACycleIsNoPlan) {
   Sketch sketch(4, {{0, 2}, {1, 3}, {0, 3}, {1, 2}});
   sketch.add({0, 2}, 1);
   sketch.add({1, 3}, 1);
-  std::string why;
-  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, {}, &why).has_value());
-  EXPECT_EQ(why, "TVM's choice is no plan: the partitions form a cycle");
+  EXPECT_EQ(reason(sketch.problem), "TVM's choice is no plan: the partitions form a cycle");
 }
 
 /// A chain of two nodes for `npu`, which takes each alone.
@@ -316,10 +319,9 @@ TEST_F(TvmChain, WhatLimitsForbidIsGivenUp) {
   Sketch sketch = two_on_npu();
   const OwnerId npu = sketch.problem.candidates.back().owner;
   sketch.problem.owners[npu].max_partitions = 1;
-  std::string why;
-  const std::optional<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}}, {}, &why);
-  ASSERT_TRUE(found.has_value()) << why;
-  EXPECT_EQ(text(sketch.problem, found), "npu{0} host{1}");
+  const runtime::Result<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}});
+  ASSERT_TRUE(found) << found.message();
+  EXPECT_EQ(text(sketch.problem, *found), "npu{0} host{1}");
   EXPECT_EQ(found->cost.count(), 11);
   EXPECT_FALSE(found->optimal);
   EXPECT_EQ(found->given_up,
@@ -332,9 +334,9 @@ TEST_F(TvmChain, WhatMemoryCannotHoldIsGivenUp) {
     sketch.problem.candidates[c].constants = {sketch.problem.constant_bytes.add(100)};
   }
   sketch.problem.owners[sketch.problem.candidates.back().owner].memory = 150;
-  const std::optional<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}});
-  ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(text(sketch.problem, found), "npu{0} host{1}");
+  const runtime::Result<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(text(sketch.problem, *found), "npu{0} host{1}");
   EXPECT_FALSE(found->given_up.empty());
 }
 
@@ -352,9 +354,9 @@ TEST_F(TvmChain, WhatMemoryOfThePlanCannotHoldIsGivenUp) {
     if (text(sketch.problem, solution) == all) return {{"npu[0]", 7 << 10}};
     return {};
   };
-  const std::optional<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options);
-  ASSERT_TRUE(found.has_value());
-  EXPECT_NE(text(sketch.problem, found), all);
+  const runtime::Result<Solution> found = solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options);
+  ASSERT_TRUE(found);
+  EXPECT_NE(text(sketch.problem, *found), all);
   EXPECT_EQ(found->given_up,
             "TVM's choice is no plan: it needs 7 KiB more than `npu[0]` has; 3 of its 4 partitions kept");
 }
@@ -369,13 +371,10 @@ TEST_F(TvmChain, StopsAtItsBudget) {
   sketch.add_singletons(1);
   SearchOptions options;
   options.max_states = 3;
-  std::string why;
-  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options, &why).has_value());
-  EXPECT_EQ(why, "TVM's search is not done after 3 covered sets");
+  EXPECT_EQ(reason(sketch.problem, options), "TVM's search is not done after 3 covered sets");
   options = {};
   options.max_seconds = 0;
-  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options, &why).has_value());
-  EXPECT_EQ(why, "TVM's search is not done after 0 s");
+  EXPECT_EQ(reason(sketch.problem, options), "TVM's search is not done after 0 s");
 }
 
 TEST_F(TvmChain, EndsWhenItIsStopped) {
@@ -384,9 +383,7 @@ TEST_F(TvmChain, EndsWhenItIsStopped) {
   const std::atomic<bool> stop{true};
   SearchOptions options;
   options.stop = &stop;
-  std::string why;
-  EXPECT_FALSE(solve(sketch.problem, {Strategy::Kind::Tvm, {}}, options, &why).has_value());
-  EXPECT_EQ(why, "TVM's search was stopped after 0 covered sets");
+  EXPECT_EQ(reason(sketch.problem, options), "TVM's search was stopped after 0 covered sets");
 }
 
 }  // namespace

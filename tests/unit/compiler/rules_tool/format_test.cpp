@@ -37,8 +37,7 @@ class RulesFormat : public RulesFixture {
       std::filesystem::path root = std::filesystem::path(COLLAGE_SOURCE_DIR) / folder;
       for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
         if (entry.path().extension() != ".rules") continue;
-        std::string why;
-        auto file = sources.load(entry.path().string(), &why);
+        const auto file = sources.load(entry.path().string());
         support::Diagnostics unheard(sources);
         if (file && syntax::parse_rules(sources, *file, unheard)) texts.emplace_back(sources.text(*file));
       }

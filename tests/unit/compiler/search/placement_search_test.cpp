@@ -45,37 +45,37 @@ class PlacementSearchTest : public ::testing::Test {
   std::optional<BuiltProblem> built_;
   std::vector<MemoryLimit> limits_;
   ir::Placement nothing_written_;
-  std::string why_;
 };
 
 TEST_F(PlacementSearchTest, TakesWhatWasSpreadOverManyInstances) {
   make(12, 40, 40 << 10);  // two weights each
   ASSERT_TRUE(built_->spread && built_->spread->solution);
-  const auto found = PlacementSearch(input()).find(&why_);
-  ASSERT_TRUE(found) << why_;
+  const auto found = PlacementSearch(input()).find();
+  ASSERT_TRUE(found) << found.message();
   EXPECT_EQ(found->chosen, built_->spread->solution->chosen);
   EXPECT_EQ(found->predicted, built_->spread->solution->cost);
 }
 
 TEST_F(PlacementSearchTest, OverManyInstancesOnlyTheExactStrategyPlaces) {
   make(12, 40, 40 << 10);
-  EXPECT_FALSE(PlacementSearch(input(), {Strategy::Kind::Greedy, {}}).find(&why_));
-  EXPECT_EQ(why_, "over so many instances only `optimal` places");
+  const auto found = PlacementSearch(input(), {Strategy::Kind::Greedy, {}}).find();
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.message(), "over so many instances only `optimal` places");
 }
 
 TEST_F(PlacementSearchTest, KeepsLimitsOfMemory) {
   make(3, 1, 40 << 10);  // two of three weights
   const SearchInput limited = input();
-  const auto found = PlacementSearch(limited).find(&why_);
-  ASSERT_TRUE(found) << why_;
+  const auto found = PlacementSearch(limited).find();
+  ASSERT_TRUE(found) << found.message();
   size_t on_npu = 0;
   for (const ir::Partition& partition : found->placement.partitions) {
     if (partition.instance == "npu[0]") on_npu += partition.nodes.size();
   }
   SearchInput roomy = input();
   roomy.limits.clear();
-  const auto free = PlacementSearch(roomy).find(&why_);
-  ASSERT_TRUE(free) << why_;
+  const auto free = PlacementSearch(roomy).find();
+  ASSERT_TRUE(free) << free.message();
   EXPECT_LE(on_npu, 2u);
   EXPECT_GE(found->predicted, free->predicted);
 }
@@ -87,8 +87,8 @@ TEST_F(PlacementSearchTest, WithoutASolutionInItsMemoryItIgnoresTheLimits) {
   built_.emplace(std::move(*setup_.problem()));
   bool ignores_limits = false;
   const SearchInput limited = input();
-  const auto solution = PlacementSearch(limited).solve(*built_, &why_, &ignores_limits);
-  ASSERT_TRUE(solution) << why_;
+  const auto solution = PlacementSearch(limited).solve(*built_, &ignores_limits);
+  ASSERT_TRUE(solution) << solution.message();
   EXPECT_TRUE(ignores_limits);
   EXPECT_FALSE(solution->optimal);
 }

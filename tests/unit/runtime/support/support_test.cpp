@@ -48,12 +48,11 @@ TEST(SourceManager, ManagersShareATextUnlessItHasAByteOrderMark) {
   EXPECT_EQ(first.shared_text(first.add("<text>", text)), text);
   second.stand_in("open.rules", text);
   second.stand_in("marked.rules", marked);
-  std::string why;
-  const std::optional<support::FileId> open = second.load("open.rules", &why);
-  ASSERT_TRUE(open) << why;
+  const runtime::Result<support::FileId> open = second.load("open.rules");
+  ASSERT_TRUE(open) << open.message();
   EXPECT_EQ(second.shared_text(*open), text);
-  const std::optional<support::FileId> without = second.load("marked.rules", &why);
-  ASSERT_TRUE(without) << why;
+  const runtime::Result<support::FileId> without = second.load("marked.rules");
+  ASSERT_TRUE(without) << without.message();
   EXPECT_EQ(second.text(*without), *text);
   EXPECT_EQ(marked->size(), text->size() + 3);
 }

@@ -25,7 +25,7 @@ class Subgraphs : public ::testing::Test {
 
   Loaded loaded_ = load(
       "model @m(%x: f32[4], %z: f32[4]) -> (%d: f32[4]) {\n"
-      "  %k = const dense [1, 2, 3, 4] : f32[4]\n"
+      "  %k = const dense f32[4] [1.0, 2.0, 3.0, 4.0]\n"
       "  %a = Relu(%x) on npu\n"
       "  %b = Add(%a, %k)\n"
       "  %c = Mul(%b, %a)\n"
@@ -37,7 +37,7 @@ TEST_F(Subgraphs, WhatNoNodeMakesIsAnInputAndConstantsStay) {
   ASSERT_TRUE(loaded_.model.has_value()) << loaded_.errors;
   EXPECT_EQ(cut({"b", "c"}),
             "model @part(%a: f32[4]) -> (%c: f32[4]) {\n"
-            "  %k = const dense [1, 2, 3, 4] : f32[4]\n"
+            "  %k = const dense f32[4] [1.0, 2.0, 3.0, 4.0]\n"
             "  %b = Add(%a, %k) : f32[4]\n"
             "  %c = Mul(%b, %a) : f32[4]\n"
             "}\n");
@@ -62,7 +62,7 @@ TEST_F(Subgraphs, NamesAreAskedOnceInOrderOfOccurrenceAndPinsDoNotStay) {
   };
   EXPECT_EQ(cut({"a", "b"}, how),
             "model @part(%v1: f32[4]) -> (%v4: f32[4]) {\n"
-            "  %v3 = const dense [1, 2, 3, 4] : f32[4]\n"
+            "  %v3 = const dense f32[4] [1.0, 2.0, 3.0, 4.0]\n"
             "  %v2 = Relu(%v1) : f32[4]\n"
             "  %v4 = Add(%v2, %v3) : f32[4]\n"
             "}\n");

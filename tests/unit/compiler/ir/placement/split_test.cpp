@@ -79,18 +79,19 @@ class Model {
   /// How many parts came out: 0 and `why` where the nodes cannot be cut so. Their results are compared.
   size_t check(SplitAxis axis, int count, NodeId at = NodeId(0)) {
     std::vector<NodeId> nodes = graph.node_ids();
-    ir::SplitNodes split = ir::split_nodes(graph, nodes, at, axis, count);
-    why = split.why;
-    if (split.parts.empty()) return 0;
+    const auto split = ir::split_nodes(graph, nodes, at, axis, count);
+    why = split ? "" : split.message();
+    if (!split) return 0;
+    const std::vector<ir::SplitPart>& parts = *split;
     auto whole = ir::evaluate_graph(graph, inputs_);
     EXPECT_TRUE(whole) << whole.message();
     if (!whole) return 0;
-    const size_t results = split.parts[0].results.size();
+    const size_t results = parts[0].results.size();
     std::vector<Tensor> joined;
     for (size_t r = 0; r < results; ++r)
-      joined.emplace_back(expected(split, r, *whole).dtype(), expected(split, r, *whole).shape());
+      joined.emplace_back(expected(parts, r, *whole).dtype(), expected(parts, r, *whole).shape());
     std::vector<int64_t> ends(results);
-    for (const ir::SplitPart& part : split.parts) {
+    for (const ir::SplitPart& part : parts) {
       ir::verify(part.graph);
       std::vector<Tensor> operands;
       for (const auto& [value, slice] : part.reads) {
@@ -108,10 +109,10 @@ class Model {
       }
     }
     for (size_t r = 0; r < results; ++r) {
-      EXPECT_EQ(ends[r], joined[r].shape()[static_cast<size_t>(split.parts[0].results[r].second.axis)]);
-      EXPECT_TRUE(runtime::identical(joined[r], expected(split, r, *whole))) << graph.node(NodeId(0)).op->name;
+      EXPECT_EQ(ends[r], joined[r].shape()[static_cast<size_t>(parts[0].results[r].second.axis)]);
+      EXPECT_TRUE(runtime::identical(joined[r], expected(parts, r, *whole))) << graph.node(NodeId(0)).op->name;
     }
-    return split.parts.size();
+    return parts.size();
   }
 
   Graph graph;
@@ -119,8 +120,8 @@ class Model {
 
  private:
   /// Result `r` of the parts, as the whole graph computes it.
-  const Tensor& expected(const ir::SplitNodes& split, size_t r, const std::vector<Tensor>& whole) const {
-    const ValueId value = split.parts[0].results[r].first;
+  const Tensor& expected(const std::vector<ir::SplitPart>& parts, size_t r, const std::vector<Tensor>& whole) const {
+    const ValueId value = parts[0].results[r].first;
     const auto index = std::find(graph.outputs().begin(), graph.outputs().end(), value) - graph.outputs().begin();
     return whole[static_cast<size_t>(index)];
   }
@@ -412,20 +413,22 @@ std::map<std::string, ir::Slice> reads_of(const Model& m, const ir::SplitPart& p
 TEST(SplitNodes, HeadsLieInTheLastDimensionOfFlatOperands) {
   Model m(1);
   const NodeId product = attention(m, {.kv_heads = 4, .group = 2, .is_flat = true, .mask = 1});
-  ir::SplitNodes split = ir::split_nodes(m.graph, m.graph.node_ids(), product, SplitAxis::Heads, 2);
-  ASSERT_EQ(split.parts.size(), 2u) << split.why;
-  EXPECT_EQ(split.parts[1].results[0].second, (ir::Slice{2, 16, 32}));  // heads 4 to 7, of 4 numbers each
-  EXPECT_EQ(reads_of(m, split.parts[1]),
+  const auto parts = ir::split_nodes(m.graph, m.graph.node_ids(), product, SplitAxis::Heads, 2);
+  ASSERT_TRUE(parts) << parts.message();
+  ASSERT_EQ(parts->size(), 2u);
+  EXPECT_EQ((*parts)[1].results[0].second, (ir::Slice{2, 16, 32}));  // heads 4 to 7, of 4 numbers each
+  EXPECT_EQ(reads_of(m, (*parts)[1]),
             (std::map<std::string, ir::Slice>{{"q", {2, 16, 32}}, {"k", {2, 8, 16}}, {"v", {2, 8, 16}}, {"mask", {}}}));
 }
 
 TEST(SplitNodes, OneHeadOfKeysIsReadByAllParts) {
   Model m(1);
   const NodeId product = attention(m, {.kv_heads = 1, .group = 4, .mask = 3});
-  ir::SplitNodes split = ir::split_nodes(m.graph, m.graph.node_ids(), product, SplitAxis::Heads, 4);
-  ASSERT_EQ(split.parts.size(), 4u) << split.why;
-  EXPECT_EQ(split.parts[2].results[0].second, (ir::Slice{1, 2, 3}));
-  EXPECT_EQ(reads_of(m, split.parts[2]),
+  const auto parts = ir::split_nodes(m.graph, m.graph.node_ids(), product, SplitAxis::Heads, 4);
+  ASSERT_TRUE(parts) << parts.message();
+  ASSERT_EQ(parts->size(), 4u);
+  EXPECT_EQ((*parts)[2].results[0].second, (ir::Slice{1, 2, 3}));
+  EXPECT_EQ(reads_of(m, (*parts)[2]),
             (std::map<std::string, ir::Slice>{{"q", {1, 2, 3}}, {"k", {}}, {"v", {}}, {"mask", {1, 2, 3}}}));
 }
 
@@ -523,11 +526,12 @@ TEST(SplitNodes, OneProjectionIsReadInRanges) {
   const NodeId product = fused_attention(m, {.kv_heads = 2, .group = 2, .queries = 3, .size = 4}, Fused::SplitOfSizes);
   std::vector<NodeId> nodes = m.graph.node_ids();
   nodes.erase(nodes.begin(), nodes.begin() + 2);
-  const ir::SplitNodes split = ir::split_nodes(m.graph, nodes, product, SplitAxis::Heads, 2);
-  ASSERT_EQ(split.parts.size(), 2u) << split.why;
+  const auto parts = ir::split_nodes(m.graph, nodes, product, SplitAxis::Heads, 2);
+  ASSERT_TRUE(parts) << parts.message();
+  ASSERT_EQ(parts->size(), 2u);
   // 16 numbers of queries, 8 of keys, 8 of values.
-  EXPECT_EQ(reads_of(m, split.parts[0]), (std::map<std::string, ir::Slice>{{"hb", {2, 0, 8, {{16, 20}, {24, 28}}}}}));
-  EXPECT_EQ(reads_of(m, split.parts[1]), (std::map<std::string, ir::Slice>{{"hb", {2, 8, 16, {{20, 24}, {28, 32}}}}}));
+  EXPECT_EQ(reads_of(m, (*parts)[0]), (std::map<std::string, ir::Slice>{{"hb", {2, 0, 8, {{16, 20}, {24, 28}}}}}));
+  EXPECT_EQ(reads_of(m, (*parts)[1]), (std::map<std::string, ir::Slice>{{"hb", {2, 8, 16, {{20, 24}, {28, 32}}}}}));
 }
 
 TEST(SplitNodes, OneHeadOfKeysInOneProjection) {
@@ -612,9 +616,10 @@ TEST(SplitNodes, GathersAlongIndicesAndOtherDimensions) {
   EXPECT_EQ(m.check(SplitAxis::Batch, 3), 3u) << m.why;
   EXPECT_EQ(m.check(SplitAxis::Channels, 3), 3u) << m.why;
   EXPECT_EQ(m.check(SplitAxis::Rows, 2), 2u) << m.why;
-  const ir::SplitNodes split = ir::split_nodes(m.graph, m.graph.node_ids(), NodeId(0), SplitAxis::Channels, 2);
-  ASSERT_EQ(split.parts.size(), 2u);
-  EXPECT_EQ(reads_of(m, split.parts[1]), (std::map<std::string, ir::Slice>{{"i", {0, 2, 4}}, {"x", {}}}));
+  const auto parts = ir::split_nodes(m.graph, m.graph.node_ids(), NodeId(0), SplitAxis::Channels, 2);
+  ASSERT_TRUE(parts) << parts.message();
+  ASSERT_EQ(parts->size(), 2u);
+  EXPECT_EQ(reads_of(m, (*parts)[1]), (std::map<std::string, ir::Slice>{{"i", {0, 2, 4}}, {"x", {}}}));
 
   // The heads of the product lie after the indices.
   Model later(2);

@@ -126,7 +126,7 @@ TEST_F(ServerConnection, ATransactionEndsWhereTheServerHangs) {
 }
 
 TEST_F(ServerConnection, WhatIsSentToAServerThatHangsEnds) {
-  const auto server = connect(500);
+  const auto server = connect(2000);  // a busy machine needs a second for the first query
   ASSERT_TRUE(server);
   const std::string text(20 << 20, 'x');  // more than the kernel keeps for the server
   const auto there = server->execute("SELECT length($1)", {text});
@@ -136,7 +136,7 @@ TEST_F(ServerConnection, WhatIsSentToAServerThatHangsEnds) {
   const auto start = Clock::now();
   EXPECT_FALSE(server->execute("SELECT length($1)", {text}));
   EXPECT_TRUE(server->is_lost());
-  EXPECT_LT(seconds_since(start), 5);
+  EXPECT_LT(seconds_since(start), 10);
 }
 
 TEST_F(ServerConnection, AServerThatSendsIsNotLost) {

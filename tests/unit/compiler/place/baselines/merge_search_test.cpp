@@ -11,7 +11,7 @@ namespace {
 
 using Regions = Table<NodeId, MergedRegionId>;
 
-std::optional<Solution> merged(const Problem& problem) {
+runtime::Result<Solution> merged(const Problem& problem) {
   return solve(problem, {Strategy::Kind::Merge, {}});
 }
 
@@ -23,8 +23,8 @@ TEST(Merge, TheFirstBackendThatHasANodeGetsIt) {
   sketch.add({0}, 9, npu);
   for (NodeId node : std::vector<NodeId>{0, 1}) sketch.add({node}, 5, lib);
   EXPECT_EQ(merged_regions(sketch.problem), (Regions{0, 1, 2}));
-  const std::optional<Solution> solution = merged(sketch.problem);
-  ASSERT_TRUE(solution.has_value());
+  const runtime::Result<Solution> solution = merged(sketch.problem);
+  ASSERT_TRUE(solution);
   EXPECT_EQ(solution->cost.count(), 9 + 5 + 1);
 }
 
@@ -35,8 +35,7 @@ TEST(Merge, NeighboursBecomeOnePartition) {
   for (NodeId node : std::vector<NodeId>{0, 1, 3}) sketch.add({node}, 5, npu);
   sketch.add({0, 1}, 7, npu);
   EXPECT_EQ(merged_regions(sketch.problem), (Regions{0, 0, 1, 2}));
-  EXPECT_EQ(chosen_sets(sketch.problem, merged(sketch.problem).value()),
-            (std::set<std::vector<NodeId>>{{0, 1}, {2}, {3}}));
+  EXPECT_EQ(chosen_sets(sketch.problem, *merged(sketch.problem)), (std::set<std::vector<NodeId>>{{0, 1}, {2}, {3}}));
 }
 
 TEST(Merge, APathThroughAnotherRegionKeepsThemApart) {

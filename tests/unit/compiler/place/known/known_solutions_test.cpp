@@ -44,9 +44,9 @@ class SolutionFolder : public ::testing::Test {
     support::FileCache files(folder_.string());
     KnownSolutions known(&files);
     options.known = &known;
-    std::optional<Solution> solution = solve(problem, Strategy{}, options);
-    EXPECT_TRUE(solution.has_value());
-    return solution.value_or(Solution{});
+    const runtime::Result<Solution> solution = solve(problem, Strategy{}, options);
+    EXPECT_TRUE(solution);
+    return solution ? *solution : Solution{};
   }
 
   fs::path folder_;
@@ -73,11 +73,11 @@ TEST_F(SolutionFolder, WithoutFilesAProcessKnowsItsOwn) {
   options.known = &known;
   size_t reports = 0;
   options.on_progress = [&](const SearchProgress&) { ++reports; };
-  const std::optional<Solution> first = solve(row_of_nodes(), Strategy{}, options);
+  const runtime::Result<Solution> first = solve(row_of_nodes(), Strategy{}, options);
   ASSERT_TRUE(first);
   EXPECT_GT(reports, 0u);
   reports = 0;
-  const std::optional<Solution> second = solve(row_of_nodes(), Strategy{}, options);
+  const runtime::Result<Solution> second = solve(row_of_nodes(), Strategy{}, options);
   ASSERT_TRUE(second);
   EXPECT_EQ(reports, 0u);
   EXPECT_EQ(second->chosen, first->chosen);

@@ -90,8 +90,7 @@ TEST(Spread, AsManyStagesAsTheWeightsNeed) {
   const place::Verdict verdict = place::evaluate(place::with_memory(built->problem, limits), solution);
   ASSERT_TRUE(std::holds_alternative<Cost>(verdict)) << std::get<std::string>(verdict);
   EXPECT_EQ(std::get<Cost>(verdict), solution.cost);
-  std::string why;
-  const auto again = place::spread_solution(*built, &why);
+  const auto again = place::spread_solution(*built);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->chosen, solution.chosen);
   const ir::Placement placement = place::to_placement(*built, solution, setup.graph);
@@ -218,8 +217,7 @@ TEST(Spread, NothingWhereAllTogetherAreTooSmall) {
   spread(setup, limits, *place::default_objective(), *built);
   EXPECT_TRUE(built->spread->is_tried);
   EXPECT_FALSE(built->spread->solution);
-  std::string why;
-  EXPECT_FALSE(place::spread_solution(*built, &why));
+  EXPECT_FALSE(place::spread_solution(*built));
 }
 
 TEST(Spread, WithoutItsCandidatesTheSolutionGoes) {

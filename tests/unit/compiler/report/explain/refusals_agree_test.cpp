@@ -23,9 +23,7 @@ class Network {
   explicit Network(const std::filesystem::path& path) {
     rules_ = sema::load_rules(sources_, {COLLAGE_SOURCE_DIR "/rules"}, diags_).value();
     for (const ir::Backend& backend : rules_.backends) active_.push_back({&backend, {}});
-    std::string why;
-    graph_ = std::move(
-        sema::load_model_text(sources_, sources_.load(path.string(), &why).value(), "", diags_).value().graph);
+    graph_ = std::move(sema::load_model_text(sources_, *sources_.load(path.string()), "", diags_).value().graph);
     place::BuildOptions options;
     options.growth = {4, 500};  // refusals are reported mostly for matches
     built_ = place::build_problem(graph_, rules_, active_, diags_, options).value();
