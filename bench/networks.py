@@ -72,7 +72,7 @@ def parse_arguments():
                         help="repeat rounds of which the hypervisor took more (default: 5; 100 repeats none)")
     parser.add_argument("--patience", type=float, default=300, metavar="SECONDS",
                         help="for a network, to repeat rounds and to wait for a quiet moment (default: 300)")
-    parser.add_argument("--ort", metavar="FOLDER", help="has node_modules/onnxruntime-node")
+    parser.add_argument("--ort", metavar="FOLDER", help="has node_modules/onnxruntime-node; else this Python's onnxruntime runs, if it has one")
     parser.add_argument("--torch", metavar="BUILDER.py", help="its build(NAME) gives a module and its input")
     add_common(parser, "collagec and fma_peak")
     arguments = parser.parse_args()
@@ -111,7 +111,7 @@ def contenders_for(model, name, ports, inputs, arguments, scratch):
     contenders = []
     for strategy in arguments.strategies.split(","):
         contenders.append(Contender(strategy, lambda s=strategy: collage.run(model, s, ports, inputs, arguments.runs)))
-    if arguments.ort:
+    if arguments.ort or OnnxRuntime.is_in_python():
         runtime = OnnxRuntime(arguments.ort, arguments.threads, scratch, arguments.timeout)
 
         def run_ort():
@@ -123,7 +123,7 @@ def contenders_for(model, name, ports, inputs, arguments, scratch):
             return runtime.run(os.path.abspath(file), ports, inputs, arguments.runs)
         contenders.append(Contender("onnxruntime", run_ort, is_peer=True))
     else:
-        contenders.append(Contender("onnxruntime", None, is_peer=True, why="skipped: --ort is not given"))
+        contenders.append(Contender("onnxruntime", None, is_peer=True, why="skipped: neither --ort is given nor does this Python have onnxruntime"))
     if arguments.torch:
         torch = Torch(arguments.torch, arguments.threads, scratch, arguments.timeout)
         for mode in ("eager", "opt"):

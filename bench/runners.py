@@ -4,6 +4,7 @@
 Every runner returns a `Run` or raises `Failed` with one line of why. All take f32 models; inputs are numpy arrays in the order
 of the model's inputs.
 """
+import importlib.util
 import json
 import os
 import re
@@ -85,14 +86,21 @@ class Collage:
 
 
 class OnnxRuntime:
-    """`folder` has node_modules/onnxruntime-node."""
+    """`folder` has node_modules/onnxruntime-node; None: Python's package `onnxruntime` runs the model."""
+
+    @staticmethod
+    def is_in_python():
+        return importlib.util.find_spec("onnxruntime") is not None
 
     def __init__(self, folder, threads, scratch, timeout):
         self.folder, self.threads, self.scratch, self.timeout = folder, threads, scratch, timeout
 
     def run(self, model, ports, inputs, runs):
-        request = {"ort": os.path.abspath(self.folder), "model": model, "threads": self.threads, "runs": runs,
-                   "inputs": [], "outputs": self.scratch}
+        request = {"model": model, "threads": self.threads, "runs": runs, "inputs": [], "outputs": self.scratch}
+        runner = [sys.executable, os.path.join(HERE, "ort_runner.py")]
+        if self.folder:
+            request["ort"] = os.path.abspath(self.folder)
+            runner = ["node", os.path.join(HERE, "ort_runner.js")]
         for i, ((_, dims), array) in enumerate(zip(ports[0], inputs)):
             file = os.path.join(self.scratch, f"ort_in{i}.bin")
             array.astype("f4").tofile(file)
@@ -100,7 +108,7 @@ class OnnxRuntime:
         request_file = os.path.join(self.scratch, "request.json")
         with open(request_file, "w", encoding="utf-8") as file:
             json.dump(request, file)
-        reply = json.loads(run_process(["node", os.path.join(HERE, "ort_runner.js"), request_file], self.timeout))
+        reply = json.loads(run_process([*runner, request_file], self.timeout))
         outputs = [numpy.fromfile(os.path.join(self.scratch, f"{i}.bin"), "f4") for i in range(len(reply["outputs"]))]
         return Run(reply["runs_s"], outputs, version=reply["version"])
 

@@ -152,8 +152,8 @@ function(collage_executable name)
   collage_precompile(${name} "${ARG_OWN_OPTIONS}")
 endfunction()
 
-# collage_shared_library(NAME SOURCES … [DEPENDS …] [PRIVATE_DEPENDS …]) makes libcollage_NAME, `Collage::NAME`: the C
-# interface in SOURCES and all that it needs. DEPENDS are other such libraries. It shows the functions `collage_*` and
+# collage_shared_library(NAME SOURCES … [DEPENDS …] [PRIVATE_DEPENDS …]) makes libcollage_NAME, the target
+# collage_shared_NAME: the C interface in SOURCES and all that it needs. DEPENDS are other such libraries. It shows the functions `collage_*` and
 # nothing else, but for the functions that XNNPACK must find there (runtime/libraries/xnnpack/thread_pool.h). With
 # COLLAGE_SHARED=OFF it is an archive.
 set(collage_library_kind STATIC)
@@ -164,7 +164,6 @@ function(collage_shared_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   set(target collage_shared_${name})
   add_library(${target} ${collage_library_kind} ${ARG_SOURCES})
-  add_library(Collage::${name} ALIAS ${target})
   target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${ARG_DEPENDS} PRIVATE collage_options collage_warnings ${ARG_PRIVATE_DEPENDS})
@@ -173,7 +172,9 @@ function(collage_shared_library name)
   endif()
   set_target_properties(${target} PROPERTIES
     DEFINE_SYMBOL "" OUTPUT_NAME collage_${name} EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${collage_abi_version}
-    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
+  collage_compile_in_groups(${target})
   collage_precompile(${target} "")
 endfunction()
 

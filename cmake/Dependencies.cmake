@@ -9,6 +9,14 @@ find_package(nlohmann_json REQUIRED)
 find_package(Protobuf REQUIRED)  # before ONNX, whose targets name it
 find_package(ONNX REQUIRED)
 find_package(LLVM 19.1 REQUIRED CONFIG)
+# Debian's libLLVM in LLVM's folder is a link to a file where the loader looks. By the name of that file no run path is needed, and
+# dpkg-shlibdeps always finds the package.
+get_target_property(configurations LLVM IMPORTED_CONFIGURATIONS)
+foreach(configuration IN LISTS configurations)
+  get_target_property(location LLVM IMPORTED_LOCATION_${configuration})
+  file(REAL_PATH ${location} location)
+  set_target_properties(LLVM PROPERTIES IMPORTED_LOCATION_${configuration} ${location})
+endforeach()
 find_package(SQLite3 REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 mark_as_advanced(XXHASH_INCLUDE_DIR)

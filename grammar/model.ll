@@ -144,6 +144,10 @@ IDENT     [A-Za-z_][A-Za-z0-9_]*
 \"([^"\\\n]|\\[^\n])* {
                         yyextra->error(Code::SyntaxError, yyextra->span(), "a string is not closed on its line");
                         return parser::make_YYerror(yyextra->span()); }
+"\xe2\x80\xa6"        {
+                        if (!yyextra->skipping) yyextra->error(Code::SyntaxError, yyextra->span(), "elements are left out",
+                                       "the text was printed for a screen; `-o FILE` writes a model with all of them");
+                        return parser::make_YYerror(yyextra->span()); }
 .|\n                  {
                         unsigned char c = static_cast<unsigned char>(yytext[0]);
                         if (!yyextra->skipping) yyextra->error(Code::SyntaxError, yyextra->span(),

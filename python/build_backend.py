@@ -5,7 +5,8 @@
     python3 -m pip install . --config-settings build-dir=build/release     # takes what is built there already
 
 The wheel holds the package, both libraries, `collage-measure` and the rules. It is for the Python and the system that built
-it.
+it. What it needs of that system, pip cannot install: `Requires-External` in its METADATA names the Debian packages,
+`collage/native/share/collage/libraries.txt` the libraries, too, and an import that fails reads that.
 """
 import base64
 import hashlib
@@ -32,12 +33,13 @@ def _tag():
     return f"{python}-{python}-{re.sub('[-.]', '_', sysconfig.get_platform())}"
 
 
-def _about():
-    """Files of the .dist-info folder but for RECORD, by name."""
+def _about(packages):
+    """Files of the .dist-info folder but for RECORD, by name. `packages`: of Debian."""
     metadata = ["Metadata-Version: 2.1", f"Name: {NAME}", f"Version: {_version()}",
                 "Summary: Compiles deep-learning models for several backends at once, and runs them", "License: Apache-2.0",
                 f"Requires-Python: =={sys.version_info.major}.{sys.version_info.minor}.*"]
     metadata += [f"Requires-Dist: {name}" for name in REQUIRES]
+    metadata += [f"Requires-External: {name}" for name in packages]
     wheel = ["Wheel-Version: 1.0", "Generator: collage", "Root-Is-Purelib: false", f"Tag: {_tag()}"]
     return {"METADATA": "\n".join(metadata) + "\n", "WHEEL": "\n".join(wheel) + "\n"}
 
@@ -81,11 +83,19 @@ def _files(folder):
             yield path.relative_to(folder).as_posix(), path.resolve()
 
 
+def _list_libraries(folder):
+    """Writes which libraries of the system are needed. Returns the Debian packages that have them."""
+    lines = subprocess.run([ROOT / "cmake/package/needed_libraries.sh", folder], check=True, stdout=subprocess.PIPE, text=True).stdout
+    (folder / "collage/native/share/collage/libraries.txt").write_text(lines)
+    return sorted({line.split()[1] for line in lines.splitlines()} - {"-"})
+
+
 def pack(folder, wheel_directory):
     """Makes a wheel of what was built in `folder`. Returns its name."""
     name = f"{NAME}-{_version()}-{_tag()}.whl"
     with tempfile.TemporaryDirectory() as scratch:
-        _run("cmake", "--install", folder, "--component", "wheel", "--prefix", scratch)
+        _run("cmake", "--install", folder, "--component", "wheel", "--strip", "--prefix", scratch)
+        packages = _list_libraries(pathlib.Path(scratch))
         with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
             record = []
 
@@ -99,26 +109,18 @@ def pack(folder, wheel_directory):
 
             for path, file in _files(pathlib.Path(scratch).resolve()):
                 add(path, file.read_bytes(), 0o755 if os.access(file, os.X_OK) else 0o644)
-            for path, text in _about().items():
+            for path, text in _about(packages).items():
                 add(f"{_info_folder()}/{path}", text.encode(), 0o644)
             record.append(f"{_info_folder()}/RECORD,,")
             wheel.writestr(f"{_info_folder()}/RECORD", "\n".join(record) + "\n")
     return name
 
 
-# --- what pip calls ---
+# --- what pip calls: not prepare_metadata_for_build_wheel, for which libraries are needed is known when they are built ---
 
 
 def get_requires_for_build_wheel(config_settings=None):
     return []
-
-
-def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    folder = pathlib.Path(metadata_directory) / _info_folder()
-    folder.mkdir()
-    for name, text in _about().items():
-        (folder / name).write_text(text)
-    return folder.name
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

@@ -25,10 +25,11 @@ collage_executable* build(const api::PlacedModel& placed) {
   driver::ProgramOptions options;
   options.is_strict = compilation.settings().is_strict;
   options.cache = compilation.cache();
+  options.listener = &compilation.listener();
   std::optional<driver::Program> program =
       driver::build_program(compilation.graph(), placed.placement, compilation.targets(), options, diags);
-  if (!program) return nullptr;
-  const int threads = compilation.settings().threads;
+  if (!program || placed.state->stops) return nullptr;
+  const runtime::CompiledThreads threads{compilation.settings().threads, compilation.settings().has_own_threads};
   std::string text = driver::placed_text(compilation.graph(), placed.placement);
   if (!program->parts.empty()) {
     return new collage_executable{
@@ -100,6 +101,18 @@ int collage_compiler_set(collage_compiler* compiler, const char* name, const cha
   return api::guarded(state, 1, [&] { return api::change_setting(state, name, value) ? 0 : 1; });
 }
 
+int collage_compiler_listen(collage_compiler* compiler, collage_listener listener, void* context) {
+  if (compiler == nullptr) return 1;
+  compiler->state->listener = listener;
+  compiler->state->listener_context = context;
+  return 0;
+}
+
+void collage_compiler_stop(collage_compiler* compiler, int32_t stops) {
+  static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers call this");
+  if (compiler != nullptr) compiler->state->stops = stops != 0;
+}
+
 size_t collage_diagnostic_count(const collage_compiler* compiler) {
   return compiler == nullptr ? 0 : compiler->state->diags->records().size();
 }
@@ -131,10 +144,14 @@ int collage_diagnostic_get(collage_compiler* compiler, size_t index, collage_dia
 }
 
 const char* collage_diagnostics_text(collage_compiler* compiler) {
+  return collage_diagnostics_text_from(compiler, 0);
+}
+
+const char* collage_diagnostics_text_from(collage_compiler* compiler, size_t first) {
   if (compiler == nullptr) return "";
   api::CompilerState& state = *compiler->state;
   return api::guarded<const char*>(state, "", [&] {
-    state.rendered = state.diags->render();
+    state.rendered = state.diags->render(first);
     return state.rendered.c_str();
   });
 }
@@ -146,12 +163,12 @@ void collage_diagnostics_clear(collage_compiler* compiler) {
 collage_model* collage_model_load(collage_compiler* compiler, const char* path) {
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
-  return api::guarded<collage_model*>(state, nullptr, [&]() -> collage_model* {
+  return api::stoppable<collage_model*>(state, nullptr, [&]() -> collage_model* {
     driver::ModelRequest request = state.request.model;
     request.path = path;
     request.allows_outside = state.request.settings.allows_outside;
     auto file = driver::read_model_file(request, state.sources, *state.diags);
-    if (!file) return nullptr;
+    if (!file || state.stops) return nullptr;
     return new collage_model{compiler->state, std::make_shared<const driver::ModelFile>(std::move(*file))};
   });
 }
@@ -162,7 +179,7 @@ void collage_model_free(collage_model* model) {
 
 collage_placement* collage_place(const collage_model* model) {
   if (model == nullptr) return nullptr;
-  return api::guarded<collage_placement*>(*model->state, nullptr, [&]() -> collage_placement* {
+  return api::stoppable<collage_placement*>(*model->state, nullptr, [&]() -> collage_placement* {
     std::shared_ptr<api::PlacedModel> placed = api::place_model(model->state, *model->file);
     return placed == nullptr ? nullptr : new collage_placement{std::move(placed)};
   });
@@ -202,14 +219,22 @@ char* collage_placement_json(const collage_placement* placement) {
 
 char* collage_why(const collage_placement* placement, const char* nodes) {
   if (nodes == nullptr) return nullptr;
-  return api::text_of(placement, [&](const api::PlacedModel& placed) { return api::explain(placed, {nodes, {}}); });
+  return api::long_text_of(placement, [&](const api::PlacedModel& placed) {
+    return api::explain(placed, {nodes, {}});
+  });
 }
 
 char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend) {
   if (nodes == nullptr || backend == nullptr) return nullptr;
-  return api::text_of(placement, [&](const api::PlacedModel& placed) {
+  return api::long_text_of(placement, [&](const api::PlacedModel& placed) {
     return api::explain(placed, {"", {nodes, backend}});
   });
+}
+
+int collage_placement_measure(const collage_placement* placement) {
+  if (placement == nullptr) return 1;
+  api::PlacedModel& placed = *placement->placed;
+  return api::stoppable(*placed.state, 1, [&] { return api::measure(placed) && !placed.state->stops ? 0 : 1; });
 }
 
 void collage_placement_free(collage_placement* placement) {
@@ -219,7 +244,7 @@ void collage_placement_free(collage_placement* placement) {
 collage_executable* collage_build(const collage_placement* placement) {
   if (placement == nullptr) return nullptr;
   const api::PlacedModel& placed = *placement->placed;
-  return api::guarded<collage_executable*>(*placed.state, nullptr, [&] { return build(placed); });
+  return api::stoppable<collage_executable*>(*placed.state, nullptr, [&] { return build(placed); });
 }
 
 void collage_text_free(char* text) {

@@ -5,6 +5,7 @@
 
 #include "compiler/api/texts.h"
 #include "compiler/ir/ops/op_def.h"
+#include "compiler/report/backends_json.h"
 #include "compiler/report/compare/comparison.h"
 #include "compiler/report/json_report.h"
 #include "compiler/report/json_text.h"
@@ -40,8 +41,8 @@ ordered_json nodes_of(const ir::Graph& graph, const ir::Placement& placement) {
       row["device"] = partition->instance;
       row["rules"] = rules_of(*partition, id);
     }
-    row["macs"] = work.macs;
-    row["flops"] = work.flops;
+    row["macs"] = driver::whole(work.macs);
+    row["flops"] = driver::whole(work.flops);
     row["results"] = ordered_json::array();
     for (const ir::ValueId value : node.outputs) {
       if (value.is_valid()) row["results"].push_back(to_string(graph.value(value).type));
@@ -56,20 +57,16 @@ std::optional<std::string> answers_of(const api::PlacedModel& placed, const driv
   if (!answers) return std::nullopt;
   const driver::FoundPlacement& found = answers->placement;
   const driver::Report report =
-      driver::report_of(*placed.compilation, *placed.candidates, found.placement, &found, placed.state->sources);
+      driver::report_of(*placed.compilation, placed.known(), found.placement, &found, placed.state->sources);
   return driver::answers_json(placed.compilation->graph(), found.placement, report, answers->why, answers->why_not);
 }
 
-std::optional<std::string> comparison_of(const api::PlacedModel& placed, int runs) {
+std::optional<std::string> comparison_of(api::PlacedModel& placed, int runs) {
   support::Diagnostics& diags = *placed.state->diags;
-  driver::Compilation& compilation = *placed.compilation;
-  // Costs that the search did without are lower bounds: other strategies choose by them, too.
-  std::optional<driver::Candidates> measured;
-  if (placed.candidates->built.lazy.not_needed > 0) {
-    measured = compilation.measure_all(*placed.candidates, diags);
-    if (!measured) return std::nullopt;
-  }
-  const driver::SearchInput input = compilation.search_input(measured ? *measured : *placed.candidates);
+  const driver::Compilation& compilation = *placed.compilation;
+  // Other strategies choose by costs that the search did without.
+  if (!api::measure(placed)) return std::nullopt;
+  const driver::SearchInput input = compilation.search_input(placed.known());
   std::optional<driver::Comparison> comparison = driver::compare_strategies(input, compilation.strategy(), diags);
   if (!comparison) return std::nullopt;
   if (runs > 0) {
@@ -97,16 +94,28 @@ char* collage_placement_nodes_json(const collage_placement* placement) {
 
 char* collage_why_json(const collage_placement* placement, const char* nodes) {
   if (nodes == nullptr) return nullptr;
-  return api::text_of(placement, [&](const api::PlacedModel& placed) { return answers_of(placed, {nodes, {}}); });
+  return api::long_text_of(placement, [&](const api::PlacedModel& placed) { return answers_of(placed, {nodes, {}}); });
 }
 
 char* collage_why_not_json(const collage_placement* placement, const char* nodes, const char* backend) {
   if (nodes == nullptr || backend == nullptr) return nullptr;
-  return api::text_of(placement, [&](const api::PlacedModel& placed) {
+  return api::long_text_of(placement, [&](const api::PlacedModel& placed) {
     return answers_of(placed, {"", {nodes, backend}});
   });
 }
 
 char* collage_compare_json(const collage_placement* placement, int32_t runs) {
-  return api::text_of(placement, [&](const api::PlacedModel& placed) { return comparison_of(placed, runs); });
+  return api::long_text_of(placement, [&](api::PlacedModel& placed) { return comparison_of(placed, runs); });
+}
+
+char* collage_backends_json(collage_compiler* compiler) {
+  if (compiler == nullptr) return nullptr;
+  api::CompilerState& state = *compiler->state;
+  return api::text_of(state, [&]() -> std::optional<std::string> {
+    const std::shared_ptr<const driver::RuleFiles> rules = state.find_rules();
+    if (rules == nullptr) return std::nullopt;
+    const driver::Settings& settings = state.request.settings;
+    const driver::CodePermission permission{settings.allows_code, settings.allows_code, settings.allows_outside};
+    return to_json(driver::list_backends(rules->rules, permission, *state.diags));
+  });
 }

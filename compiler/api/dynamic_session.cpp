@@ -51,7 +51,7 @@ int run(collage_dynamic_session& session, std::span<const collage_array> inputs)
     tensors.push_back(std::move(*tensor));
   }
   auto results = session.model.run(tensors);
-  if (!results) return 1;
+  if (!results || session.state->stops) return 1;
   session.results = std::move(*results);
   for (const auto& [name, tensor] : session.results) {
     session.arrays.push_back({static_cast<int32_t>(tensor.dtype()), static_cast<int32_t>(tensor.shape().size()),
@@ -65,12 +65,14 @@ int run(collage_dynamic_session& session, std::span<const collage_array> inputs)
 collage_dynamic_session* collage_dynamic_session_create(collage_compiler* compiler, const char* path, size_t kept) {
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
-  return api::guarded<collage_dynamic_session*>(state, nullptr, [&]() -> collage_dynamic_session* {
+  return api::stoppable<collage_dynamic_session*>(state, nullptr, [&]() -> collage_dynamic_session* {
     support::FileAccess access({path}, state.request.settings.allows_outside);
     auto source = driver::ModelSource::open(path, std::move(access), state.sources, *state.diags);
     if (source == nullptr) return nullptr;
     driver::StageSettings settings{source->path(), state.find_rules(), state.request.settings};
-    if (settings.rules == nullptr || !driver::check_buckets(*source, state.request.model.buckets, *state.diags))
+    settings.listener = state.work_listener();
+    if (settings.rules == nullptr || state.stops ||
+        !driver::check_buckets(*source, state.request.model.buckets, *state.diags))
       return nullptr;
     return new collage_dynamic_session{
         compiler->state,
@@ -92,7 +94,7 @@ const char* collage_dynamic_session_input_name(const collage_dynamic_session* se
 
 int collage_dynamic_session_run(collage_dynamic_session* session, const collage_array* inputs, size_t count) {
   if (session == nullptr || (inputs == nullptr && count > 0)) return 1;
-  return api::guarded(*session->state, 1, [&] { return run(*session, {inputs, count}); });
+  return api::stoppable(*session->state, 1, [&] { return run(*session, {inputs, count}); });
 }
 
 size_t collage_dynamic_session_result_count(const collage_dynamic_session* session) {

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <new>
+#include <utility>
 
 #include "compiler/api/state.h"
 
@@ -19,6 +20,18 @@ Result guarded(CompilerState& state, Result failure, Work&& work) {
   } catch (const std::exception& error) {
     state.diags->error_at(support::Code::RunFailed, "collage", "internal error: {}", error.what());
   }
+  return failure;
+}
+
+/// The same of a step that collage_compiler_stop ends: `work` returns `failure` where `state.stops`.
+template <typename Result, typename Work>
+Result stoppable(CompilerState& state, Result failure, Work&& work) {
+  Result result = failure;
+  if (!state.stops) result = guarded<Result>(state, failure, std::forward<Work>(work));
+  if (result != failure || !state.stops.exchange(false)) return result;
+  const auto& records = state.diags->records();
+  if (records.empty() || records.back().code != support::Code::Stopped)
+    state.diags->error_at(support::Code::Stopped, "collage", "stopped before it was done");
   return failure;
 }
 

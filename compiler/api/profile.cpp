@@ -43,7 +43,7 @@ using Inputs = std::vector<runtime::Tensor>;
 /// All hosts in this process, profiled one after another.
 std::optional<driver::Profile> profile_hosts(const runtime::CompiledModel& compiled, const Inputs& inputs,
                                              support::Diagnostics& diags) {
-  auto loaded = runtime::load_local_hosts(compiled.parts, compiled.threads, {});
+  auto loaded = runtime::load_local_hosts(compiled.parts, compiled.run_threads(), {});
   if (!loaded) return diags.error_at(Code::RunFailed, compiled.plan.model, "{}", loaded.message());
   std::optional<driver::Profile> all;
   for (size_t host = 0; host < compiled.parts.size(); ++host) {
@@ -66,7 +66,7 @@ std::optional<driver::Profile> profile_hosts(const runtime::CompiledModel& compi
 std::optional<driver::Profile> profile_host(const runtime::CompiledModel& compiled, const Inputs& inputs,
                                             support::Diagnostics& diags) {
   // A program of its own: those of sessions belong to the runtime library.
-  auto recovery = runtime::Recovery::open(compiled.plan, compiled.code, compiled.threads, {}, nullptr);
+  auto recovery = runtime::Recovery::open(compiled.plan, compiled.code, compiled.run_threads(), {}, nullptr);
   if (!recovery) return diags.error_at(Code::RunFailed, compiled.plan.model, "{}", recovery.message());
   auto execution = runtime::RecoveringExecution::create(std::move(*recovery));
   if (!execution) return diags.error_at(Code::RunFailed, compiled.plan.model, "{}", execution.message());
@@ -108,12 +108,12 @@ char* collage_profile_json(collage_compiler* compiler, const collage_executable*
                            const void* const* inputs) {
   if (compiler == nullptr || executable == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
-  return api::text_of(state, [&] { return profile_buffers(*executable, inputs, *state.diags); });
+  return api::long_text_of(state, [&] { return profile_buffers(*executable, inputs, *state.diags); });
 }
 
 char* collage_profile_arrays_json(collage_compiler* compiler, const collage_executable* executable,
                                   const collage_array* inputs, size_t count) {
   if (compiler == nullptr || executable == nullptr || (inputs == nullptr && count > 0)) return nullptr;
   api::CompilerState& state = *compiler->state;
-  return api::text_of(state, [&] { return profile_arrays(*executable, {inputs, count}, *state.diags); });
+  return api::long_text_of(state, [&] { return profile_arrays(*executable, {inputs, count}, *state.diags); });
 }

@@ -24,6 +24,22 @@ std::shared_ptr<const driver::RuleFiles> CompilerState::find_rules() {
   return rules;
 }
 
+driver::WorkListener CompilerState::work_listener() const {
+  const auto pass_on = [this](const driver::Progress& progress) {
+    if (listener == nullptr) return;
+    const collage_progress now{name_of(progress.work), progress.done, progress.of, progress.detail.c_str()};
+    listener(listener_context, &now);
+  };
+  driver::WorkListener made;
+  made.begin = [pass_on](driver::Work work) { pass_on({work, 0, 0, ""}); };
+  made.progress = pass_on;
+  made.waiting = [pass_on](const std::string& process, double) {
+    pass_on({driver::Work::Measuring, 0, 0, "waiting until " + process + " has measured"});
+  };
+  made.stop = made.stop_measuring = &stops;
+  return made;
+}
+
 namespace {
 
 std::optional<ir::Placement> followed_placement(CompilerState& state, const sema::Model& model) {
@@ -59,17 +75,26 @@ std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, c
   auto placed = std::make_shared<PlacedModel>();
   placed->state = state;
   placed->compilation = driver::Compilation::open(model, std::move(rules), state->request.settings, diags);
-  if (placed->compilation == nullptr || !placed->compilation->run_passes({}, diags)) return nullptr;
+  if (placed->compilation == nullptr) return nullptr;
+  placed->compilation->set_listener(state->work_listener());
+  if (!placed->compilation->run_passes({}, diags) || state->stops) return nullptr;
   std::optional<ir::Placement> written = followed_placement(*state, placed->compilation->model());
   if (!written) return nullptr;
   placed->candidates = placed->compilation->find_candidates(std::move(*written), nullptr, diags);
-  if (!placed->candidates || !search(*placed)) return nullptr;
+  if (!placed->candidates || state->stops || !search(*placed) || state->stops) return nullptr;
   return placed;
 }
 
+bool measure(PlacedModel& placed) {
+  if (placed.measured || placed.candidates->built.lazy.not_needed == 0) return true;
+  placed.measured = placed.compilation->measure_all(*placed.candidates, *placed.state->diags);
+  return placed.measured.has_value();
+}
+
 std::optional<driver::Answers> answer(const PlacedModel& placed, const driver::QuestionRequest& request) {
-  return driver::answer_questions(*placed.compilation, *placed.candidates, placed.found ? &*placed.found : nullptr,
-                                  request, *placed.state->diags);
+  std::optional<driver::EarlierPlacement> earlier;
+  if (placed.found) earlier.emplace(driver::EarlierPlacement{*placed.found, *placed.candidates});
+  return driver::answer_questions(*placed.compilation, placed.known(), earlier, request, *placed.state->diags);
 }
 
 std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request) {

@@ -3,6 +3,7 @@
 // can be freed in any order.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,8 +28,13 @@ struct CompilerState {
   std::shared_ptr<const driver::RuleFiles> rules;  ///< null: the default rules, which are read when they are needed
   std::map<size_t, DiagnosticTexts> texts;         ///< of diagnostics that were asked for
   std::string rendered;
+  collage_listener listener = nullptr;
+  void* listener_context = nullptr;
+  std::atomic<bool> stops = false;  ///< collage_compiler_stop: the step at work, or the next one
 
   CompilerState();
+  /// Passes progress on to `listener`, and stops with `stops`. Refers to this state.
+  driver::WorkListener work_listener() const;
   void clear_diagnostics();
   /// Returns null after errors.
   std::shared_ptr<const driver::RuleFiles> find_rules();
@@ -49,12 +55,19 @@ struct PlacedModel {
   std::optional<driver::Candidates> candidates;
   std::optional<driver::FoundPlacement> found;  ///< absent where the model came placed
   ir::Placement placement;
+  std::optional<driver::Candidates> measured;  ///< with all costs; absent until they are asked for
+
+  /// Returns the candidates with the costs that are known.
+  const driver::Candidates& known() const { return measured ? *measured : *candidates; }
 };
 
-/// Returns null after errors.
+/// Returns null after errors, or where it was stopped.
 std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const driver::ModelFile& model);
 
-/// Answers about the placement. Returns nullopt after an error.
+/// Measures what the search did without. False after an error.
+bool measure(PlacedModel& placed);
+
+/// Answers about the placement, by the costs that are known. Returns nullopt after an error.
 std::optional<driver::Answers> answer(const PlacedModel& placed, const driver::QuestionRequest& request);
 /// The same as lines.
 std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request);

@@ -19,12 +19,22 @@ inline char* copy_of(const std::string& text) {
   return copy;
 }
 
+inline char* copy_of(const std::optional<std::string>& text) {
+  return text ? copy_of(*text) : nullptr;
+}
+
 /// The text that `make` gives; null where it gives none.
 template <typename Make>
 char* text_of(CompilerState& state, Make&& make) {
-  return guarded<char*>(state, nullptr, [&]() -> char* {
+  return guarded<char*>(state, nullptr, [&] { return copy_of(std::optional<std::string>(make())); });
+}
+
+/// The same of what may take long.
+template <typename Make>
+char* long_text_of(CompilerState& state, Make&& make) {
+  return stoppable<char*>(state, nullptr, [&]() -> char* {
     const std::optional<std::string> text = make();
-    return text ? copy_of(*text) : nullptr;
+    return state.stops ? nullptr : copy_of(text);
   });
 }
 
@@ -34,6 +44,13 @@ char* text_of(const collage_placement* placement, Make&& make) {
   if (placement == nullptr) return nullptr;
   const PlacedModel& placed = *placement->placed;
   return text_of(*placed.state, [&]() -> std::optional<std::string> { return make(placed); });
+}
+
+template <typename Make>
+char* long_text_of(const collage_placement* placement, Make&& make) {
+  if (placement == nullptr) return nullptr;
+  PlacedModel& placed = *placement->placed;
+  return long_text_of(*placed.state, [&]() -> std::optional<std::string> { return make(placed); });
 }
 
 inline driver::Report report_of(const PlacedModel& placed) {

@@ -43,7 +43,7 @@ class JitImpl : public Jit {
   using Jit::lower;
   Result<LoweredPartition> lower(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes,
                                  const LowerOptions& options) override {
-    if (listener_) listener_(nodes.size());
+    if (listener_ && !listener_(nodes.size())) return Status::error("stopped");
     for (const auto& [node, generator] : options.generators) {
       const std::string refusal = generator_refusal(generator, options_.numerics, assembler_->isa().tile_obstacle);
       if (!refusal.empty()) return Status::error(fmt::format("generator `{}`: {}", generator, refusal));

@@ -110,9 +110,9 @@ class Jit : public runtime::Code {
   /// Returns an error if LLVM has no target for this machine.
   static runtime::Result<std::unique_ptr<Jit>> create(const JitOptions& options);
 
-  using LowerListener = std::function<void(size_t nodes)>;
+  using LowerListener = std::function<bool(size_t nodes)>;
   /// Is called before each part of a partition is compiled, with its number of nodes, until another takes its place;
-  /// empty: none.
+  /// the part fails where it returns false. Empty: none.
   void listen(LowerListener listener) { listener_ = std::move(listener); }
 
   /// Lowers and compiles the nodes (ascending ids, a convex set) of a host partition. The failure says why the code

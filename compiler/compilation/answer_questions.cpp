@@ -50,8 +50,8 @@ std::optional<FoundPlacement> find_again(const FoundPlacement& found, const Buil
 
 }  // namespace
 
-std::optional<Answers> answer_questions(Compilation& compilation, const Candidates& candidates,
-                                        const FoundPlacement* found, const QuestionRequest& request,
+std::optional<Answers> answer_questions(const Compilation& compilation, const Candidates& candidates,
+                                        const std::optional<EarlierPlacement>& earlier, const QuestionRequest& request,
                                         support::Diagnostics& diags) {
   const place::Objective& objective = *compilation.settings().objective;
   if (!objective.sums_times()) {
@@ -61,20 +61,16 @@ std::optional<Answers> answer_questions(Compilation& compilation, const Candidat
   std::optional<Questions> questions =
       read_questions(request, compilation.graph(), compilation.rules().rules, compilation.activations(), diags);
   if (!questions) return std::nullopt;
-  std::optional<Candidates> measured;
-  if (candidates.built.lazy.not_needed > 0) {
-    measured = compilation.measure_all(candidates, diags);
-    if (!measured) return std::nullopt;
-  }
-  const Candidates& all = measured ? *measured : candidates;
-  const SearchInput input = compilation.search_input(all);
+  const SearchInput input = compilation.search_input(candidates);
   const place::Strategy& strategy = compilation.strategy();
+  const bool has_newer_costs = earlier && &earlier->among != &candidates;
   std::optional<FoundPlacement> placement;
-  if (found != nullptr) placement = measured ? find_again(*found, candidates.built, input) : *found;
-  if (!placement) placement = compilation.find_placement(all, strategy, diags);
+  if (earlier) placement = has_newer_costs ? find_again(earlier->found, earlier->among.built, input) : earlier->found;
+  if (!placement) placement = compilation.find_placement(candidates, strategy, diags);
   if (!placement) return std::nullopt;
   const bool measures = compilation.costs() != nullptr;
-  const ExplainedPlacement explained{input, strategy, compilation.active(), *placement, diags.sources(), measures};
+  const ExplainedPlacement explained{input,           strategy, compilation.active(), *placement,
+                                     diags.sources(), measures, has_newer_costs};
   std::vector<Answer> why = answer_why(*questions, explained), why_not = answer_why_not(*questions, explained);
   return Answers{std::move(why), std::move(why_not), std::move(*placement)};
 }

@@ -21,11 +21,17 @@ struct Answers {
   std::string text() const { return text_of(why) + text_of(why_not); }
 };
 
-/// Answers about `found`, a placement of these candidates; null: about what the strategy finds. Costs that the search
-/// did without are measured first, since an answer compares with candidates that it did not choose. Returns nullopt
-/// after an error: no such node or backend, or an objective that does not add up times.
-std::optional<Answers> answer_questions(Compilation& compilation, const Candidates& candidates,
-                                        const FoundPlacement* found, const QuestionRequest& request,
+/// A placement that was found before, and the candidates that it was found among.
+struct EarlierPlacement {
+  const FoundPlacement& found;
+  const Candidates& among;
+};
+
+/// Answers about `earlier`, with the costs of `candidates`, which may have been measured since; nullopt: about what the
+/// strategy finds among these. Measures nothing: where an answer compares with a cost that was not measured, it says
+/// so. Returns nullopt after an error: no such node or backend, or an objective that does not add up times.
+std::optional<Answers> answer_questions(const Compilation& compilation, const Candidates& candidates,
+                                        const std::optional<EarlierPlacement>& earlier, const QuestionRequest& request,
                                         support::Diagnostics& diags);
 
 }  // namespace collage::driver

@@ -12,6 +12,7 @@
 #include "compiler/request/constraints.h"
 #include "compiler/request/memory_caps.h"
 #include "compiler/search/placement_search.h"
+#include "runtime/core/text.h"
 
 namespace collage::driver {
 namespace {
@@ -54,6 +55,16 @@ runtime::Machine machine_of(const plan::PlanTargets& targets) {
   return machine;
 }
 
+/// Returns the backends and devices that options name, nodes are pinned to, or a written placement has partitions on.
+std::vector<std::string> named_backends(const Settings& settings, const ModelFile& model) {
+  std::vector<std::string> names = settings.named_backends();
+  for (ir::NodeId node : model.model.graph.node_ids()) {
+    if (const auto& pin = model.model.graph.node(node).pin) names.push_back(pin->device);
+  }
+  for (const ir::Partition& partition : model.model.placement.partitions) names.push_back(partition.backend);
+  return names;
+}
+
 }  // namespace
 
 Compilation::Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings)
@@ -86,10 +97,11 @@ bool Compilation::activate_backends(support::Diagnostics& diags) {
   if (const std::string why = codegen::cpu_obstacle(settings_.code.cpu); !why.empty()) {
     return diags.error_at(Code::BadOption, "--cpu", "{}", why);
   }
-  std::optional<std::vector<Activation>> activations =
-      activate(rules_->rules, settings_.targets, diags, settings_.code,
-               {settings_.allows_code, settings_.allows_code || settings_.costs.mode == CostMode::Estimate,
-                settings_.allows_outside});
+  std::optional<std::vector<Activation>> activations = activate(
+      rules_->rules, {settings_.targets, rules_->paths, named_backends(settings_, model_), settings_.allows_simulated},
+      diags, settings_.code,
+      {settings_.allows_code, settings_.allows_code || settings_.costs.mode == CostMode::Estimate,
+       settings_.allows_outside});
   if (!activations || !allow_rounding(settings_.allow, &*activations, diags)) return false;
   activations_ = std::move(*activations);
   bool good = true;
@@ -97,7 +109,7 @@ bool Compilation::activate_backends(support::Diagnostics& diags) {
     if (activation.absent.empty()) {
       active_.push_back(activation.active);
       active_.back().has_code = codegen::has_code;
-    } else if (settings_.is_strict) {
+    } else if (settings_.is_strict && !activation.is_unnamed_model) {
       good = diags.error_at(Code::BackendFailed, "--strict", "backend `{}` is absent: {}",
                             activation.active.backend->name, activation.absent);
     }
@@ -211,6 +223,7 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
   }
   std::optional<place::BuiltProblem> built = place::build_problem(graph(), rules_->rules, active_, diags, options);
   warn_of_costs(diags);
+  if (is_stopped(diags)) return std::nullopt;
   if (built) {
     place::leave_out_splits(memory_limits_, place::why_no_splits(*settings_.objective), &*built);
     place::SearchOptions search = settings_.search();
@@ -219,6 +232,18 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
                                  &*built);
   }
   return built;
+}
+
+bool Compilation::is_stopped(support::Diagnostics& diags) const {
+  if (costs() == nullptr || !costs()->is_stopped()) return false;
+  const size_t kept = costs()->kept();
+  auto error = diags.error_at(Code::Stopped, "costs", "measuring was stopped");
+  if (kept > 0) {
+    error.note("{} {} kept; run again to go on", runtime::counted(kept, "cost"), kept == 1 ? "is" : "are");
+  } else {
+    error.note("no cost was measured that is kept");
+  }
+  return true;
 }
 
 void Compilation::warn_of_costs(support::Diagnostics& diags) {

@@ -98,6 +98,8 @@ class Compilation {
   void take_costs_from(place::CostSource& source) { given_costs_ = &source; }
   /// As `costs`, to measure more.
   measure::MeasuredCosts* measuring() { return costs_ ? costs_->source.get() : nullptr; }
+  /// Whether someone stopped measuring (WorkListener::stop_measuring): an error then, which says what is kept.
+  bool is_stopped(support::Diagnostics& diags) const;
   /// What went wrong with kept costs since the last warning; `find_candidates` calls it, and who measures more does.
   void warn_of_costs(support::Diagnostics& diags);
 

@@ -58,7 +58,12 @@ void add_backends(const std::vector<Activation>& activations, Report& report) {
     rules += backend.rules.size();
     has_host |= backend.name == "host";
     runtime::add_to_list(report.rule_summary, fmt::format("{} {}", backend.name, backend.rules.size()));
-    report.backends.push_back({backend.name, activation.absent, backend.rules.size(), {}, is_simulated(backend)});
+    report.backends.push_back({backend.name,
+                               activation.absent,
+                               backend.rules.size(),
+                               {},
+                               is_simulated(backend),
+                               activation.is_unnamed_model});
   }
   if (!has_host) report.backends.push_back({"host", "", 0, {}});
   runtime::add_to_list(report.rule_summary, runtime::counted(rules, "rule"), ": ");

@@ -59,7 +59,9 @@ std::string cost_text(const CostRow& row) {
 
 std::string remark_of(const CostRow& row) {
   if (!row.problem.empty()) return row.problem;
-  return row.measurement.failed() ? row.measurement.failure : row.measurement.disturbance;
+  const Measurement& measured = row.measurement;
+  if (measured.failed()) return measured.failure;
+  return measured.repeated ? measured.disturbance + ", more than once" : measured.disturbance;
 }
 
 std::string table_of(const std::vector<CostRow>& rows) {

@@ -49,6 +49,8 @@ struct Command {
   }
   /// `--json`: prints the document, or writes it to its file. False after an error.
   bool write_document(const std::string& document) const;
+  /// What is said below times of these backends where some are models of chips.
+  std::string note_on_models(const std::vector<std::string>& shown) const;
   /// Writes to the output file of the request, or prints where there is none. False after an error.
   bool print_or_write(std::string_view text) const;
   /// The answer: as `print_or_write` the lines for people, or with `--json` the document; with `--json=FILE` both, the
@@ -70,7 +72,7 @@ void explain(Command& command);
 /// `diff`
 void diff_placements(Command& command);
 
-/// Stages before candidates: `--emit=graph`, `ir`, `onnx`.
+/// Stages before candidates: `--emit=nodes`, `graph`, `ir`, `onnx`.
 bool is_shown_before_search(Emit emit);
 void show_model(const Command& command);
 /// The model with a placement, in the model language. Weights are moved to a file beside it where they do not belong in
@@ -81,8 +83,9 @@ bool is_shown_after_build(Emit emit);
 void show_program(const Command& command, const ir::Placement& placement, const Program& program);
 
 /// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions were found
-/// right.
-std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program);
+/// right. `report`: of the compilation, what is measured is compared with it.
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Report& report,
+                                         Program& program);
 /// `bisect`: reports the first partition that differs from the reference kernels, and writes its smallest part that
 /// does.
 void bisect(Command& command, const Candidates& candidates, const ir::Placement& placement);

@@ -9,6 +9,7 @@
 
 #include "compiler/request/requests.h"
 #include "compiler/request/work_listener.h"
+#include "runtime/core/wrapped.h"
 
 namespace collage::driver {
 
@@ -16,6 +17,7 @@ namespace collage::driver {
 struct Output {
   std::function<void(std::string_view)> result{};  ///< what was asked for
   std::function<void(std::string_view)> note{};    ///< about the work itself: what each stage took
+  size_t width = runtime::kUsualWidth;             ///< of lines for people, in columns
 };
 
 enum class Verdict { Done, BadInput, BadUsage };

@@ -4,12 +4,14 @@
 
 #include "compiler/compilation/report_of.h"
 #include "compiler/driver/command.h"
+#include "compiler/measure/conditions.h"
 #include "compiler/page/write_report.h"
 #include "compiler/report/compare/comparison.h"
 #include "compiler/report/json_report.h"
 #include "compiler/report/json_text.h"
 #include "compiler/report/simulated.h"
 #include "compiler/search/evolve_placement.h"
+#include "runtime/core/host_capabilities.h"
 
 namespace collage::driver {
 namespace {
@@ -62,16 +64,22 @@ void compare(Command& command, const Candidates& candidates, const SearchInput& 
   const bool measures = command.request.runs > 0;
   const bool evolves = measures && command.compilation.settings().evolve_evaluations > 0;
   if (evolves && !add_evolved(command, input, *comparison)) return;
+  comparison->has_estimates = command.compilation.costs() == nullptr;
+  comparison->has_models = !models_among(command.compilation.activations(), comparison->backends).empty();
   if (measures) {
+    const measure::ConditionsWatch watch;
     // The comparison is printed all the same after an error.
     measure(input, command.compilation.targets(), command.request.runs, command.inputs, *comparison, command.diags);
+    const int threads = command.compilation.settings().threads;
+    comparison->disturbance =
+        measure::disturbance_of(watch.so_far(threads), threads, runtime::host_capabilities().processors);
   }
   if (command.compared != nullptr) {
     *command.compared = std::move(*comparison);
     return;
   }
   const bool is_written =
-      command.answer(print(*comparison) + simulated_line(command.compilation.activations(), comparison->backends),
+      command.answer(print(*comparison, command.output.width) + command.note_on_models(comparison->backends),
                      [&] { return comparison_json(command.compilation.graph(), to_json(*comparison)); });
   if (is_written) write_page(command, candidates, *comparison);
 }

@@ -8,6 +8,7 @@
 #include "compiler/page/write_report.h"
 #include "compiler/report/json_report.h"
 #include "compiler/report/json_text.h"
+#include "compiler/request/outputs.h"
 #include "compiler/request/placement_file.h"
 #include "compiler/request/write_model.h"
 #include "runtime/package/package.h"
@@ -68,7 +69,7 @@ bool is_package_name(const fs::path& path) {
 fs::path output_path(const Command& command) {
   const bool writes_named = command.request.executes() || command.is_stage;
   if (!command.request.output.empty() || writes_named) return command.request.output;
-  return command.compilation.file().path.stem().string() + ".collage";
+  return package_name(command.compilation.file().path);
 }
 
 /// An error where `option` names a file that the command writes without an option that names it. False after it.
@@ -105,14 +106,15 @@ bool write_program(const Command& command, const fs::path& output, const ir::Pla
     const runtime::Status status = write_parts(command, output, placed, program);
     return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
   }
-  const runtime::Package package{program.built.plan, program.jit, command.compilation.settings().threads,
-                                 std::move(placed), ""};
+  const Settings& settings = command.compilation.settings();
+  const runtime::Package package{program.built.plan, program.jit, settings.threads,
+                                 std::move(placed),  "",          settings.has_own_threads};
   if (command.packages != nullptr) return command.packages->push_back(package), true;
   const runtime::Status status = runtime::write_package(output.string(), package);
   return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
 }
 
-/// Writes the package or the placed model, and prints the summary. False after an error.
+/// Writes the package or the placed model. False after an error.
 bool write_results(Command& command, PlacedModel* placed, const Program& program) {
   const fs::path output = output_path(command);
   if (is_package_name(output)) {
@@ -123,9 +125,12 @@ bool write_results(Command& command, PlacedModel* placed, const Program& program
     if (!files) return false;
     placed->report.wrote = *files;
   }
-  const ir::Graph& graph = command.compilation.graph();
-  command.print(summary(graph, placed->found.placement, placed->report));
   return true;
+}
+
+void print_summary(const Command& command, PlacedModel* placed) {
+  placed->report.spent = command.clock.spent();
+  command.print(summary(command.compilation.graph(), placed->found.placement, placed->report, command.output.width));
 }
 
 /// `--json`: the summary, and what was run. False after an error.
@@ -162,9 +167,7 @@ bool save_placement(const Command& command, const ir::Placement& placement) {
 
 void compile(Command& command) {
   const std::string& json = command.request.json.file;
-  if (!keeps_apart(command, "--report", command.request.report) || !keeps_apart(command, "--json", json) ||
-      (!json.empty() && !has_folder(json, "--json", command.diags)))
-    return;
+  if (!keeps_apart(command, "--report", command.request.report) || !keeps_apart(command, "--json", json)) return;
   std::optional<Candidates> candidates = read_candidates(command);
   if (!candidates) return;
   if (command.request.emit == Emit::Candidates) {
@@ -189,8 +192,9 @@ void compile(Command& command) {
   if (is_shown_after_build(command.request.emit)) return show_program(command, placed->found.placement, *program);
   const bool written = command.clock.time("write", [&] { return write_results(command, &*placed, *program); });
   if (!written) return;
+  print_summary(command, &*placed);
   std::optional<runtime::KnownRun> checked;
-  if (command.request.executes()) checked = execute(command, placed->found.placement, *program);
+  if (command.request.executes()) checked = execute(command, placed->found.placement, placed->report, *program);
   if (checked && is_package_name(command.request.output)) {
     if (command.packages != nullptr) {
       command.packages->back().plan.known_runs = {std::move(*checked)};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a compiled model: `run`, `check`, `verify-costs`, `profile`, `trace`, `bench`.
+#include "compiler/driver/bench_remarks.h"
 #include "compiler/driver/command.h"
 #include "compiler/driver/search_again.h"
+#include "compiler/measure/conditions.h"
 #include "compiler/plan/check.h"
 #include "compiler/program/check_passes.h"
 #include "compiler/program/local_hosts.h"
@@ -9,6 +11,7 @@
 #include "compiler/report/simulated.h"
 #include "compiler/report/verify_costs.h"
 #include "compiler/request/graph_ports.h"
+#include "runtime/core/host_capabilities.h"
 #include "runtime/core/host_space.h"
 #include "runtime/exec/host_constants.h"
 #include "runtime/runner/bench.h"
@@ -27,6 +30,7 @@ struct Loaded {
   Command& command;
   const ir::Graph& graph;
   const ir::Placement& placement;
+  const Report& report;
   const Program& program;
   runtime::Executor& executor;
   runner::ModelPorts ports;
@@ -81,7 +85,7 @@ bool verify(const Loaded& loaded) {
   }
   std::vector<std::string> shown;
   for (const VerifyRow& row : report->rows) shown.push_back(row.backend);
-  loaded.command.print(print(*report) + simulated_line(loaded.command.compilation.activations(), shown));
+  loaded.command.print(print(*report) + loaded.command.note_on_models(shown));
   return true;
 }
 
@@ -99,13 +103,14 @@ bool run(const Loaded& loaded) {
 bool profile(const Loaded& loaded) {
   const auto rows = static_cast<size_t>(loaded.command.request.profile_rows);
   for (const plan::CheckedPart& part : loaded.parts()) {
-    const std::optional<Profile> measured =
-        profile_model({part.built.plan, part.executor, loaded.executor}, loaded.first_inputs(), loaded.command.diags);
+    const std::optional<Profile> measured = profile_model(
+        {part.built.plan, part.executor, loaded.executor, &loaded.graph}, loaded.first_inputs(), loaded.command.diags);
     if (!measured) return false;
     if (loaded.others != nullptr) {
       loaded.command.print(fmt::format("{:<12}{}\n", "host", runtime::host_space(part.built.plan.part.host)));
     }
-    loaded.command.print(print(*measured, rows));
+    loaded.command.print(print(*measured, rows) + loaded.command.note_on_models(simulated_backends(*measured)));
+    if (loaded.others == nullptr && loaded.executor.losses().empty()) loaded.command.findings.profile = *measured;
   }
   return true;
 }
@@ -122,25 +127,39 @@ bool trace(const Loaded& loaded) {
   return runner::write_trace(request, *traced, command.diags);
 }
 
-/// The page of `--report` shows the steps of a run beside the times of `bench`.
-bool needs_trace(const Request& request, bool is_over_hosts) {
-  return request.command == CommandName::Trace ||
-         (!request.report.empty() && request.command == CommandName::Bench && !is_over_hosts);
+/// The page of `--report` shows the steps of a run, and its kernels, beside the times of `bench`.
+bool is_bench_with_page(const Loaded& loaded) {
+  const Request& request = loaded.command.request;
+  return !request.report.empty() && request.command == CommandName::Bench && loaded.others == nullptr;
+}
+
+/// Times kernels for the page. False after an error.
+bool find_kernels(const Loaded& loaded) {
+  const plan::CheckedPart part = loaded.parts().front();
+  auto measured = profile_model({part.built.plan, part.executor, loaded.executor, &loaded.graph}, loaded.first_inputs(),
+                                loaded.command.diags);
+  if (measured && loaded.executor.losses().empty()) loaded.command.findings.profile = std::move(*measured);
+  return measured.has_value();
 }
 
 bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
   const Request& request = command.request;
   const int runs = request.timed_runs();
+  const int threads = run_threads(loaded.program, command.compilation.settings());
+  const measure::ConditionsWatch watch;
   std::optional<runner::BenchReport> report =
       runner::bench_model(loaded.program.first().plan, loaded.first_inputs(), runs, loaded.executor,
                           command.compilation.listener(), command.diags);
   if (!report) return false;
+  const std::string disturbance =
+      measure::disturbance_of(watch.so_far(threads), threads, runtime::host_capabilities().processors);
   if (loaded.executor.losses().empty()) command.findings.bench = *report;
-  const Settings& settings = command.compilation.settings();
-  command.executed["threads"] = settings.threads;
+  command.executed["threads"] = threads;
   command.executed["bench"] = runner::times_json(*report);
-  command.print(runner::print(*report));
+  if (!disturbance.empty()) command.executed["bench"]["disturbance"] = disturbance;
+  command.print(runner::print(*report) +
+                remarks_on_bench(command, loaded.placement, loaded.report, *report, disturbance));
   return true;
 }
 
@@ -160,9 +179,12 @@ void work(Loaded& loaded) {
   if (command == VerifyCosts && !clock.time("verify", [&] { return verify(loaded); })) return;
   if (command == Run && !clock.time("run", [&] { return run(loaded); })) return;
   if (command == Profile && !clock.time("profile", [&] { return profile(loaded); })) return;
-  if (needs_trace(request, loaded.others != nullptr) && !clock.time("trace", [&] { return trace(loaded); })) return;
+  const bool has_page = is_bench_with_page(loaded);
+  if ((command == Trace || has_page) && !clock.time("trace", [&] { return trace(loaded); })) return;
   if (request.prints_device_log) print_device_log(loaded);
-  if (command == Bench) clock.time("bench", [&] { return bench(loaded); });
+  const bool is_timed = command == Bench && clock.time("bench", [&] { return bench(loaded); });
+  if (is_timed && has_page && loaded.executor.losses().empty())
+    clock.time("profile", [&] { return find_kernels(loaded); });
   loaded.command.print(runner::print_recovery(loaded.executor));
 }
 
@@ -176,8 +198,9 @@ bool read_faults(Command& command) {
   return command.faults != nullptr;
 }
 
-std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, Program& program) {
-  const int threads = command.compilation.settings().threads;
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Report& report,
+                                         Program& program) {
+  const int threads = run_threads(program, command.compilation.settings());
   const runtime::LoadOptions options{.faults = command.faults};
   LoadedHosts hosts = command.clock.time("load", [&]() -> LoadedHosts {
     if (!program.parts.empty()) return load_hosts(program, threads, command.diags, options).value_or(LoadedHosts());
@@ -187,7 +210,7 @@ std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& 
   });
   const std::unique_ptr<runtime::Executor>& executor = hosts.first;
   if (executor == nullptr) return std::nullopt;
-  Loaded loaded{command,   command.compilation.graph(),           placement,         program,
+  Loaded loaded{command,   command.compilation.graph(),           placement,         report, program,
                 *executor, ports_of(command.compilation.graph()), hosts.others.get()};
   work(loaded);
   for (const runtime::DeviceLoss& loss : executor->losses()) command.findings.lost.push_back(loss.text());

@@ -11,7 +11,7 @@ namespace {
 void explain(Command& command, const Candidates& candidates) {
   Compilation& compilation = command.compilation;
   std::optional<Answers> answers =
-      answer_questions(compilation, candidates, nullptr, command.request.questions, command.diags);
+      answer_questions(compilation, candidates, std::nullopt, command.request.questions, command.diags);
   if (!answers) return;
   command.answer(answers->text(), [&] {
     const FoundPlacement& found = answers->placement;

@@ -86,6 +86,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   if (has_rivals && costs != nullptr) {
     found = time_rivals(input, std::move(*found), *costs, &rivals);
     command.compilation.warn_of_costs(command.diags);
+    if (compilation.is_stopped(command.diags)) return std::nullopt;
   }
   std::optional<std::string> certified = certify(command, input, *found);
   if (!certified) return std::nullopt;
@@ -95,6 +96,7 @@ std::optional<PlacedModel> place_model(Command& command, const Candidates& candi
   report.considered = std::move(considered);
   report.evolved = std::move(evolved);
   report.rivals = std::move(rivals.text);
+  report.timed = rivals.timed;
   report.certified = std::move(*certified);
   report.quantized = command.quantized;
   return PlacedModel{std::move(*found), std::move(report)};

@@ -11,6 +11,7 @@
 #include "compiler/request/bindings.h"
 #include "compiler/request/graph_ports.h"
 #include "compiler/request/option_table.h"
+#include "compiler/request/outputs.h"
 #include "compiler/shapes/padded_sizes.h"
 #include "runtime/core/joined.h"
 #include "runtime/package/package.h"
@@ -179,7 +180,7 @@ std::string package_of_buckets(const Request& request, const ModelSource& source
                              ? request.emit == Emit::All
                              : request.executes() && request.command != CommandName::Bisect && !request.output.empty();
   if (!may_write) return "";
-  const std::string path = request.output.empty() ? source.path().stem().string() + ".collage" : request.output;
+  const std::string path = request.output.empty() ? package_name(source.path()) : request.output;
   return std::filesystem::path(path).extension() == ".collage" ? path : "";
 }
 
@@ -220,6 +221,7 @@ void run_buckets(const Request& request, Session session) {
     if (!package.empty()) one.output = package;
     const bool prints_lines = session.output.result && !request.json.is_printed();
     if (prints_lines) session.output.result(fmt::format("{:<12}{}\n", "bucket", names.substr(1)));
+    if (&bucket != &request.model.buckets.front()) session.clock.begin_compilation();
     run_specialised(std::move(one), session);
     if (session.diags.has_errors()) return;
   }
@@ -233,7 +235,7 @@ void run(const Request& request, const Output& output, const WorkListener& liste
     if (text && output.result) output.result(*text);
     return;
   }
-  if (!request.report.empty() && !can_report(diags)) return;
+  if ((!request.report.empty() && !can_report(diags)) || !check_outputs(request, diags)) return;
   auto source = clock.time("read model", [&] { return open_model(request.model, sources, diags); });
   if (source == nullptr) return;
   auto rules = clock.time(
@@ -255,7 +257,7 @@ Outcome run_command(Request request, const Output& output, const WorkListener& l
   support::Diagnostics diags(sources);
   StageClock clock(listener.stage);
   complete(request);
-  run(request, output, listener, sources, diags, clock);
+  run(request, output, clock.counting(listener), sources, diags, clock);
   if (request.prints_times && output.note) output.note(clock.text());
   return {verdict_of(diags), diags.render()};
 }

@@ -5,6 +5,9 @@
 #include "compiler/plan/emit_c.h"
 #include "compiler/plan/print_lowerings.h"
 #include "compiler/plan/print_plan.h"
+#include "compiler/report/simulated.h"
+#include "compiler/report/summary_line.h"
+#include "compiler/request/node_list.h"
 #include "compiler/request/write_model.h"
 #include "compiler/request/write_onnx.h"
 #include "runtime/support/write_file.h"
@@ -33,6 +36,11 @@ std::optional<std::string> program_text(const Command& command, const ir::Placem
 
 }  // namespace
 
+std::string Command::note_on_models(const std::vector<std::string>& shown) const {
+  return summary_lines(simulated_line(compilation.activations(), shown, compilation.settings().allows_simulated),
+                       output.width);
+}
+
 bool Command::print_or_write(std::string_view text) const {
   if (!request.output.empty()) return write_file(request.output, text, diags);
   print(text);
@@ -52,25 +60,29 @@ bool Command::write_document(const std::string& document) const {
 }
 
 bool is_shown_before_search(Emit emit) {
-  return emit == Emit::Graph || emit == Emit::Ir || emit == Emit::Onnx;
+  return emit == Emit::Nodes || emit == Emit::Graph || emit == Emit::Ir || emit == Emit::Onnx;
 }
 
 void show_model(const Command& command) {
   const sema::Model& model = command.compilation.model();
   if (command.request.emit == Emit::Onnx) {
     write_onnx(model, command.request.output, command.diags);
+  } else if (command.request.emit == Emit::Nodes) {
+    command.print_or_write(list_nodes(model.graph, command.sources));
   } else {
     show_placed_model(command, model.placement);
   }
 }
 
-/// To standard output only `--emit=ir` writes weights beside the text: the other stages are for looking at.
+/// To standard output only `--emit=ir` writes weights beside the text: the other stages are for looking at, without
+/// them.
 bool show_placed_model(const Command& command, const ir::Placement& placement) {
   const ModelFile& file = command.compilation.file();
   const fs::path output(command.request.output);
   const bool to_file = !output.empty();
   if (!to_file && command.request.emit != Emit::Ir) {
-    return command.print_or_write(ir::print(command.compilation.graph(), placement));
+    command.print(ir::print(command.compilation.graph(), placement, ir::Elements::Few));
+    return true;
   }
   ir::Graph graph = command.compilation.graph();
   const std::string stem = (to_file ? output : file.path).stem().string();

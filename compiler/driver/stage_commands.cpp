@@ -13,6 +13,7 @@
 #include "compiler/report/compare/staged_comparison.h"
 #include "compiler/report/json_text.h"
 #include "compiler/report/simulated.h"
+#include "compiler/report/summary_line.h"
 #include "compiler/request/constraints.h"
 #include "compiler/request/option_table.h"
 #include "compiler/request/select_nodes.h"
@@ -120,6 +121,7 @@ class StageCommands {
   }
 
   void work_on(const KeptStage& stage, Settings settings) {
+    command_.clock.begin_compilation();
     Request one = request_of(request_, stage);
     one.settings = std::move(settings);
     const fs::path path = name_of_stage(command_.source.path().string(), stage.number);
@@ -134,7 +136,7 @@ class StageCommands {
     if (is_compared()) command.compared = &compared;
     run_request(command);
     if (!is_compared() || compared.rows.empty()) return;
-    simulated_ = simulated_line(compilation->activations(), backends_with(compared));
+    simulated_ = simulated_line(compilation->activations(), backends_with(compared), one.settings.allows_simulated);
     comparisons_.push_back(
         {stage.number, stage.report.where, stage.report.inputs, stage.report.runs, std::move(compared)});
   }
@@ -161,7 +163,7 @@ class StageCommands {
     if (comparisons_.empty()) {
       print(fmt::format("{:<12}nothing: the reference kernels run every stage\n", "compare"));
     } else {
-      print(driver::print(comparisons_) + simulated_);
+      print(driver::print(comparisons_, command_.output.width) + summary_lines(simulated_, command_.output.width));
     }
   }
 

@@ -3,8 +3,8 @@
 //
 // A match starts at a root node, the one whose results the pattern describes, and follows operands upwards; further
 // patterns of a rule are searched below the values that they share with earlier ones. Every way to derive the pattern
-// is a match; of equal node sets the cheapest stays. A pattern that does not match produces a refusal, which the column
-// "top refusal" and `why-not` show.
+// is a match; of equal node sets the cheapest stays. A pattern that does not match produces a refusal, which the
+// summary and `why-not` show.
 #pragma once
 
 #include <cstdint>

@@ -32,10 +32,14 @@ int milliseconds_until(const Deadline& deadline) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, 1'000'000'000));
 }
 
-Received receive_all(int descriptor, const Deadline& deadline, char* data, size_t size) {
+Received receive_all(int descriptor, const Deadline& deadline, StopFlag stop, char* data, size_t size) {
   while (size > 0) {
+    if (is_set(stop)) return Received::Stopped;
+    const Deadline next_look = std::chrono::steady_clock::now() + kStopPause;
+    const bool is_look = stop != nullptr && (!deadline || *next_look < *deadline);
     pollfd waiting{descriptor, POLLIN, 0};
-    int ready = ::poll(&waiting, 1, milliseconds_until(deadline));
+    int ready = ::poll(&waiting, 1, milliseconds_until(is_look ? next_look : deadline));
+    if (ready == 0 && is_look) continue;
     if (ready == 0) return Received::TimedOut;
     if (ready < 0 && errno != EINTR) return Received::Closed;
     if (ready < 0) continue;
@@ -58,15 +62,15 @@ bool send_message(int descriptor, std::string_view text) {
          send_all(descriptor, text.data(), text.size());
 }
 
-Received receive_message(int descriptor, const Deadline& deadline, std::string* text) {
+Received receive_message(int descriptor, const Deadline& deadline, std::string* text, StopFlag stop) {
   uint32_t size = 0;
   char header[sizeof size];
-  Received received = receive_all(descriptor, deadline, header, sizeof header);
+  Received received = receive_all(descriptor, deadline, stop, header, sizeof header);
   if (received != Received::Message) return received;
   std::memcpy(&size, header, sizeof size);
   if (size >= kLongest) return Received::Closed;
   text->resize(size);
-  return receive_all(descriptor, deadline, text->data(), size);
+  return receive_all(descriptor, deadline, stop, text->data(), size);
 }
 
 }  // namespace collage::measure

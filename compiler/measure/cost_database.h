@@ -80,7 +80,7 @@ class CostDatabase {
   std::optional<Measurement> find(const std::string& environment, const std::string& candidate,
                                   std::string* problem = nullptr);
   /// Stores a measurement unless another compiler stored one first, and returns the one that is stored then. Always
-  /// replaced are failures by timeout, what does not count, and what was disturbed by what was less disturbed.
+  /// replaced are failures by timeout and what does not count; of what was disturbed, `after_repeat` stays.
   Measurement store(const std::string& environment, const std::string& candidate, const Measurement& measurement);
 
   /// All rows, ordered by environment and candidate.

@@ -237,6 +237,7 @@ Result<std::string> CostProgram::converse(std::string line) {
     }
     if (received_.size() > kLongestAnswer) return Status::error("answered more than 1 MiB in one line");
     if (!is_open) return Status::error(death());
+    if (is_set(options_.stop)) return Status::error("was not waited for");
     const double left = std::chrono::duration<double>(end - Clock::now()).count();
     if (left <= 0) return Status::error(fmt::format("did not answer within {:g} s", options_.timeout_seconds));
     const bool ended = has_ended();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compiler/measure/measurement.h"
+#include "compiler/measure/stop.h"
 #include "runtime/core/status.h"
 
 namespace collage::measure {
@@ -21,6 +22,7 @@ struct CostProgramOptions {
   std::string command;          ///< words separated by blanks; no shell reads them
   std::string folder;           ///< in which it runs: that of the rule file
   double timeout_seconds = 10;  ///< for one answer, the start included
+  StopFlag stop = nullptr;      ///< ends the wait for one
 };
 
 /// The words of a command, program first.

@@ -17,6 +17,7 @@ Measurement to_measurement(CostColumns columns) {
   made.timeout = Duration::picoseconds(columns.timeout);
   made.date = columns.date;
   made.disturbance = std::move(columns.disturbance);
+  made.repeated = columns.repeated != 0;
   return made;
 }
 
@@ -31,11 +32,17 @@ std::string problem_of_key(const CostRow& row) {
   return support::is_utf8(row.environment) ? "" : "the environment is not UTF-8";
 }
 
-Stored decide(const CostRow* old, const Measurement& made) {
-  if (old == nullptr) return Stored::Added;
+Decision decide(const CostRow* old, const Measurement& made) {
+  if (old == nullptr) return {Stored::Added, made};
   const bool ran_out_of_time = old->measurement.failed() && old->measurement.timeout > Duration();
-  const bool makes_way = !old->problem.empty() || ran_out_of_time || is_better(made, old->measurement);
-  return makes_way ? Stored::Replaced : Stored::Known;
+  if (!old->problem.empty() || ran_out_of_time) return {Stored::Replaced, made};
+  // The same row again, of an imported file, is no other measurement.
+  Measurement in_table = made;
+  in_table.compiled = old->measurement.compiled;
+  if (in_table == old->measurement) return {Stored::Known, old->measurement};
+  Measurement kept = after_repeat(old->measurement, made);
+  const Stored stored = kept == old->measurement ? Stored::Known : Stored::Replaced;
+  return {stored, std::move(kept)};
 }
 
 void count(Stored stored, Written* written) {

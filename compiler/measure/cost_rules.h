@@ -8,7 +8,8 @@
 namespace collage::measure {
 
 /// The measured columns, in the order in which statements name them.
-inline constexpr const char* kCostColumns = "cost_ps, spread_ps, runs, failure, timeout_ps, date, disturbance";
+inline constexpr const char* kCostColumns =
+    "cost_ps, spread_ps, runs, failure, timeout_ps, date, disturbance, repeated";
 
 /// The measured columns as they were read.
 struct CostColumns {
@@ -16,6 +17,7 @@ struct CostColumns {
   std::string failure;
   int64_t timeout = 0, date = 0;
   std::string disturbance;
+  int64_t repeated = 0;
 };
 Measurement to_measurement(CostColumns columns);
 
@@ -25,8 +27,12 @@ std::string problem_of_key(const CostRow& row);
 
 /// What becomes of a measurement whose key is in the table.
 enum class Stored { Added, Replaced, Known };
+struct Decision {
+  Stored stored = Stored::Known;
+  Measurement kept;  ///< what the row then has
+};
 /// `old`: the row of the same key, with its problem; null: there is none.
-Stored decide(const CostRow* old, const Measurement& made);
+Decision decide(const CostRow* old, const Measurement& made);
 void count(Stored stored, Written* written);
 
 }  // namespace collage::measure

@@ -11,6 +11,7 @@
 
 #include "compiler/measure/cost_program.h"
 #include "compiler/measure/fingerprint.h"
+#include "compiler/measure/worker.h"
 #include "include/collage/version.h"
 #include "runtime/core/host_capabilities.h"
 #include "runtime/core/joined.h"
@@ -90,8 +91,9 @@ std::string describe_machine() {
 }
 
 std::string describe_build(const std::string& worker_program) {
-  std::string text = fmt::format("{}{} program {:016x} llvm {}", kBuild, COLLAGE_VERSION, fingerprint(worker_program),
-                                 COLLAGE_LLVM_VERSION);
+  const uint64_t program = fingerprint(worker_library(worker_program), fingerprint(worker_program));
+  std::string text =
+      fmt::format("{}{} program {:016x} llvm {}", kBuild, COLLAGE_VERSION, program, COLLAGE_LLVM_VERSION);
   for (std::string_view library : runtime::library_names()) {
     text += fmt::format(" {} {}", library, runtime::library_version(library));
   }

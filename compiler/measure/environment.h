@@ -39,8 +39,8 @@ Environment parse_environment(std::string_view text);
 /// This machine's processor: its name and features, as the kernel reports them.
 std::string describe_machine();
 
-/// The code that measures: version of Collage, versions of the loaded libraries, and a fingerprint of the program, so
-/// that a new compiler does not reuse the costs of an old one.
+/// The code that measures: version of Collage, versions of the loaded libraries, and a fingerprint of the program and
+/// of its library, so that a new compiler does not reuse the costs of an old one.
 std::string describe_build(const std::string& worker_program);
 
 /// One active backend: `host version 1 runtime host_jit {bandwidth = 1e+10, gflops = 180}`.

@@ -4,12 +4,9 @@
 #include <array>
 #include <fstream>
 
-#include "runtime/support/hash.h"
-
 namespace collage::measure {
 
-uint64_t fingerprint(const std::string& path) {
-  uint64_t hash = support::kHashOfNothing;
+uint64_t fingerprint(const std::string& path, uint64_t hash) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 1 << 16> block;
   while (file.read(block.data(), block.size()), file.gcount() > 0)

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/support/hash.h"
+
 namespace collage::measure {
 
-/// A hash of what the file holds; that of nothing if it cannot be read.
-uint64_t fingerprint(const std::string& path);
+/// The hash of what has been hashed to `hash` so far, followed by what the file holds; nothing if it cannot be read.
+uint64_t fingerprint(const std::string& path, uint64_t hash = support::kHashOfNothing);
 
 }  // namespace collage::measure

@@ -91,10 +91,11 @@ LockHolder holder_at(const Descriptor& connection) {
   return holder;
 }
 
-/// Waits for the lock: reports to `waiting`, and gives up at the deadline.
+/// Waits for the lock: reports to `waiting`, and gives up at the deadline, or where it is asked to stop.
 class Wait {
  public:
-  Wait(const std::string& name, std::optional<Clock::time_point> deadline) : address_(name), deadline_(deadline) {}
+  Wait(const std::string& name, std::optional<Clock::time_point> deadline, StopFlag stop = nullptr)
+      : address_(name), deadline_(deadline), stop_(stop) {}
 
   Try run(const MachineLock::Waiting& waiting) {
     WaitReport report(waiting);
@@ -111,7 +112,7 @@ class Wait {
   const LockHolder& holder() const { return holder_; }
 
  private:
-  bool is_over() const { return deadline_ && Clock::now() >= *deadline_; }
+  bool is_over() const { return is_set(stop_) || (deadline_ && Clock::now() >= *deadline_); }
 
   void look() {
     if (!connection_.is_open()) {
@@ -125,6 +126,7 @@ class Wait {
 
   void sleep() {
     auto most = connection_.is_open() ? kLook : kRepeat;
+    if (stop_ != nullptr) most = std::min(most, kStopPause);
     if (deadline_) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
       most = std::clamp(left, std::chrono::milliseconds(0), most);
@@ -136,6 +138,7 @@ class Wait {
 
   Address address_;
   std::optional<Clock::time_point> deadline_;
+  StopFlag stop_;
   Clock::time_point start_ = Clock::now();
   Descriptor connection_;  ///< to the holder
   LockHolder holder_;
@@ -173,8 +176,8 @@ std::string LockHolder::text() const {
                      is_stopped ? ", which is stopped" : "");
 }
 
-MachineLock::MachineLock(const std::string& name, const Waiting& waiting) {
-  if (!name.empty()) socket_ = Wait(name, std::nullopt).run(waiting).socket;
+MachineLock::MachineLock(const std::string& name, const Waiting& waiting, StopFlag stop) {
+  if (!name.empty()) socket_ = Wait(name, std::nullopt, stop).run(waiting).socket;
 }
 
 std::unique_ptr<MachineLock> MachineLock::try_lock(const std::string& name, Clock::time_point deadline,

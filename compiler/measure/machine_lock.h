@@ -18,6 +18,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/measure/stop.h"
 #include "runtime/core/status.h"
 #include "runtime/io/descriptor.h"
 
@@ -69,8 +70,9 @@ class MachineLock {
   using Clock = std::chrono::steady_clock;
   using Waiting = WaitReport::Report;
 
-  /// Waits until the lock is free, and reports to `waiting`. Holds no lock if `name` is empty or this system has none.
-  MachineLock(const std::string& name, const Waiting& waiting);
+  /// Waits until the lock is free, and reports to `waiting`. Holds no lock if `name` is empty, this system has none, or
+  /// `stop` is set meanwhile.
+  MachineLock(const std::string& name, const Waiting& waiting, StopFlag stop = nullptr);
   MachineLock(const MachineLock&) = delete;
   MachineLock& operator=(const MachineLock&) = delete;
 

@@ -38,8 +38,14 @@ MeasuredCostsOptions with_here(MeasuredCostsOptions options) {
   return options;
 }
 
+constexpr int64_t kDay = 24 * 3600;  ///< seconds
 /// A calibration is forgotten after that long: machines are moved, and their clocks set.
-constexpr int64_t kReferenceSeconds = 30 * 24 * 3600;
+constexpr int64_t kReferenceSeconds = 30 * kDay;
+
+/// Measuring again was in vain, and not long ago: a machine that is always busy would measure at every compilation.
+bool is_settled(const Measurement& measurement) {
+  return measurement.repeated && unix_time() - measurement.date < kDay;
+}
 
 }  // namespace
 
@@ -49,10 +55,11 @@ MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBa
       target_(options_.target.value_or(*options_.here)),
       is_for_here_(target_ == *options_.here),
       environments_(backends, target_, options_.threads, options_.code) {
+  options_.worker.stop = options_.stop;
   for (const place::ActiveBackend& active : backends) {
     if (!has_cost_program(active)) continue;
     const CostProgramOptions program{active.backend->cost_program, folder_of_program(active),
-                                     options_.worker.timeout_seconds};
+                                     options_.worker.timeout_seconds, options_.stop};
     external_[active.backend->name] = {active, std::make_unique<CostProgram>(program)};
   }
   send_reference();
@@ -80,7 +87,7 @@ std::vector<Measurement> MeasuredCosts::time_plans(const std::vector<std::string
   if (times.size() != plans.size() && !is_for_here_) {
     times = {passing_failure("costs are those of another machine")};
   } else if (times.size() != plans.size()) {
-    const MachineLock lock(options_.lock, options_.waiting);
+    const MachineLock lock(options_.lock, options_.waiting, options_.stop);
     if (lock.is_held()) times = look_up();
     if (times.size() != plans.size()) {
       report_progress(stats_.measured, stats_.measured, fmt::format("{} whole plans", plans.size()));
@@ -129,7 +136,8 @@ std::optional<Measurement> MeasuredCosts::stored(const Key& key) {
   bool may_end_now = found && found->failed() && found->timeout > Duration() &&
                      found->timeout < Duration::seconds(options_.worker.timeout_seconds);
   if (may_end_now) return std::nullopt;
-  if (found && !found->disturbance.empty() && options_.repeats_disturbed && !is_slow_) {
+  const bool is_disturbed = found && !found->disturbance.empty();
+  if (is_disturbed && options_.repeats_disturbed && !is_slow_ && !is_settled(*found)) {
     repeated_.insert(key);
     return std::nullopt;
   }
@@ -163,21 +171,27 @@ void MeasuredCosts::look_up_all(std::vector<Unknown>* unknown) {
   });
 }
 
-bool MeasuredCosts::is_to_estimate() const {
-  return options_.estimates_when_lost && options_.database != nullptr && options_.database->is_lost();
+std::optional<Measurement> MeasuredCosts::why_not_measured() const {
+  if (is_stopped()) return stopped_measurement();
+  const bool is_lost = options_.estimates_when_lost && options_.database != nullptr && options_.database->is_lost();
+  return is_lost ? std::optional(passing_failure("the server of costs is lost")) : std::nullopt;
+}
+
+size_t MeasuredCosts::kept() const {
+  return options_.database == nullptr ? 0 : stats_.measured + stats_.answered + stats_.by_workers;
 }
 
 void MeasuredCosts::ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown) {
   const size_t needed = stats_.answered + unknown->size();
   std::erase_if(*unknown, [&](const Unknown& one) {
     if (!external_.contains(one.candidate->backend)) return false;
-    report_progress(stats_.answered, needed, label_of(graph, *one.candidate));
-    if (is_to_estimate()) {
-      known_[*one.key] = passing_failure("the server of costs is lost");
-    } else {
-      known_[*one.key] = kept(*one.key, ask_program(graph, one));
-      ++stats_.answered;
+    if (std::optional<Measurement> left_out = why_not_measured()) {
+      known_[*one.key] = std::move(*left_out);
+      return true;
     }
+    report_progress(stats_.answered, needed, label_of(graph, *one.candidate));
+    known_[*one.key] = kept(*one.key, ask_program(graph, one));
+    if (!is_stopped()) ++stats_.answered;
     return true;
   });
   if (stats_.answered > 0) report_progress(stats_.answered, stats_.answered, "");
@@ -244,18 +258,26 @@ void MeasuredCosts::measure_all(const ir::Graph& graph, std::vector<Unknown> unk
     for (const Unknown& one : unknown) known_[*one.key] = failed;
     return;
   }
-  MachineLock lock(options_.lock, options_.waiting);
+  bool has_waited = false;
+  const auto waiting = [&](const LockHolder& holder, double seconds) {
+    has_waited = true;
+    report_progress(stats_.measured, stats_.measured + unknown.size(), label_of(graph, *unknown.front().candidate));
+    if (options_.waiting) options_.waiting(holder, seconds);
+  };
+  MachineLock lock(options_.lock, waiting, options_.stop);
   // The previous holder of the lock may have measured the same.
   if (lock.is_held()) look_up_all(&unknown);
-  if (unknown.empty()) return;
   const size_t needed = stats_.measured + unknown.size();
+  if (unknown.empty() && has_waited) report_progress(needed, needed, "");
+  if (unknown.empty()) return;
   for (const auto& [key, candidate] : unknown) {
-    if (is_to_estimate()) {
-      known_[*key] = passing_failure("the server of costs is lost");
+    if (std::optional<Measurement> left_out = why_not_measured()) {
+      known_[*key] = std::move(*left_out);
       continue;
     }
     report_progress(stats_.measured, needed, label_of(graph, *candidate));
     known_[*key] = measure_now(*key);
+    if (is_stopped()) continue;  // it was given up
     ++stats_.measured;
     stats_.repeated += repeated_.count(*key);
   }
@@ -269,9 +291,10 @@ void MeasuredCosts::repeat_disturbed(const ir::Graph& graph, const std::vector<U
   for (const auto& [key, candidate] : measured) {
     Measurement& known = known_[*key];
     if (known.disturbance.empty()) continue;
-    if (repeats.have_stopped()) return;
+    if (repeats.have_stopped() || is_stopped()) return;
     report_progress(stats_.measured, stats_.measured, label_of(graph, *candidate));
-    known = repeats.better_of(known, [&, key = key] { return measure_now(*key); });
+    const Measuring again = [&, key = key] { return with_second_try([&] { return run_worker(*key); }); };
+    if (Measurement better = repeats.better_of(known, again); better != known) known = kept(*key, std::move(better));
   }
 }
 
@@ -346,10 +369,12 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
   ask_programs(graph, &unknown);
   measure_all(graph, std::move(unknown));
   stats_.failures.clear();
-  stats_.disturbed = 0;
+  stats_.disturbed = stats_.settled = 0;
   for (const auto& [key, measurement] : known_) {
     if (measurement.failed()) ++stats_.failures[measurement.failure];
-    if (!measurement.disturbance.empty() && stats_.disturbed++ == 0) stats_.disturbance = measurement.disturbance;
+    if (measurement.disturbance.empty()) continue;
+    if (stats_.disturbed++ == 0) stats_.disturbance = measurement.disturbance;
+    if (is_settled(measurement)) ++stats_.settled;
   }
   std::vector<place::MeasuredCost> answers;
   for (const Key& key : keys) answers.push_back(answer(key));

@@ -44,13 +44,14 @@ struct MeasuredCostsOptions {
   /// This machine, with the build of the worker; absent: not found out yet, which takes as long as reading its program.
   std::optional<TargetMachine> here{};
   /// Costs of the database that were disturbed when they were measured are measured again, unless the machine is slow
-  /// now; false: they are used.
+  /// now, or they were disturbed twice and the last time is less than a day ago; false: they are used.
   bool repeats_disturbed = true;
   bool estimates_when_lost = false;  ///< once the database is lost, nothing is measured any more
   std::string lock;                  ///< held while measuring (machine_lock.h); empty: none
   MachineLock::Waiting waiting;      ///< called while waiting for it; may be empty
   /// Called before each measurement and after the last; may be empty.
   std::function<void(const MeasuringProgress&)> progress{};
+  StopFlag stop = nullptr;  ///< ends measuring: what is left has a failure that does not last
 };
 
 /// Totals over all calls of `measure`. Counts are of distinct candidates, not of partitions.
@@ -63,6 +64,7 @@ struct MeasuringStats {
   std::map<std::string, size_t> failures;  ///< reason -> number of distinct candidates that failed with it
   size_t disturbed = 0;                    ///< distinct candidates whose cost is too high, since
   std::string disturbance;                 ///< this, of one of them
+  size_t settled = 0;                      ///< of those disturbed: for the second time, so that they stay for a day
   size_t repeated = 0;                     ///< of those measured: disturbed in the database
   size_t answered = 0;                     ///< by programs of backends; not among `measured`
   size_t by_workers = 0;                   ///< of a fleet; not among `measured`
@@ -80,6 +82,9 @@ class MeasuredCosts : public place::CostSource {
   /// of just these. A single failure if the measuring process failed.
   std::vector<Measurement> time_plans(const std::vector<std::string>& plans);
   const MeasuringStats& stats() const { return stats_; }
+  bool is_stopped() const override { return is_set(options_.stop); }
+  /// How many costs this source has measured and the database has now.
+  size_t kept() const;
   /// Whether the costs are this machine's.
   bool is_for_here() const { return is_for_here_; }
   /// Rows of the database that do not count, and why, `ID: why`: those found since the last call.
@@ -99,8 +104,8 @@ class MeasuredCosts : public place::CostSource {
   };
   /// Removes from the list the keys that the database has by now.
   void look_up_all(std::vector<Unknown>* unknown);
-  /// Nothing is measured any more: the server of costs is lost.
-  bool is_to_estimate() const;
+  /// What is said of candidates where nothing is measured any more: it was stopped, or the server of costs is lost.
+  std::optional<Measurement> why_not_measured() const;
   /// Asks the programs of backends, and removes what they answer for from the list.
   void ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown);
   Measurement ask_program(const ir::Graph& graph, const Unknown& one);

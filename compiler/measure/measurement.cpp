@@ -62,9 +62,13 @@ std::string problem_of(const Measurement& measurement) {
   return "";
 }
 
-bool is_better(const Measurement& newer, const Measurement& kept) {
-  if (kept.failed() || kept.disturbance.empty() || newer.failed()) return false;
-  return newer.disturbance.empty() || newer.cost < kept.cost;
+Measurement after_repeat(const Measurement& kept, const Measurement& newer) {
+  if (kept.failed() || kept.disturbance.empty() || newer.failed()) return kept;
+  if (newer.disturbance.empty()) return newer;
+  Measurement both = newer.cost < kept.cost ? newer : kept;
+  both.repeated = true;
+  both.date = std::max(kept.date, newer.date);
+  return both;
 }
 
 Duration round_to_spread(Duration median, Duration spread) {

@@ -23,6 +23,7 @@ struct Measurement {
   int64_t date = 0;     ///< when, in seconds of Unix time; 0: not known
   /// What disturbed all its runs (conditions.h), so that the cost says too much; empty: nothing did.
   std::string disturbance{};
+  bool repeated = false;  ///< that is the better one of two measurements at least, all of them disturbed
 
   int compiled = 0;  ///< kernels that were compiled for it; the database does not keep it
 
@@ -42,9 +43,10 @@ inline constexpr int64_t kLastDate = 253'402'300'799;
 /// Returns what makes the numbers of a measurement impossible; empty: nothing.
 std::string problem_of(const Measurement& measurement);
 
-/// Returns whether a newer measurement says more of the candidate than one that was kept: nothing disturbed it, or less
-/// did.
-bool is_better(const Measurement& newer, const Measurement& kept);
+/// Returns what is kept of a measurement that was disturbed and one that was made after it: the newer one where nothing
+/// disturbed that, else the one that was disturbed less, `repeated` and with the later date. What was not disturbed, or
+/// failed, stays as it is, and a failure takes the place of nothing.
+Measurement after_repeat(const Measurement& kept, const Measurement& newer);
 
 /// Makes a failed measurement. It is lasting unless the reason concerns the machine.
 Measurement failed_measurement(std::string why);

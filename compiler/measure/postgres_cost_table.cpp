@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -27,7 +28,8 @@ constexpr int kMostRepeats = 100;
 /// The rows of such a text. `number` is a place in the batch or an id in the table.
 constexpr const char* kGiven =
     "json_to_recordset($1) AS given(number bigint, environment bigint, candidate text, cost_ps bigint, "
-    "spread_ps bigint, runs bigint, failure text, timeout_ps bigint, date bigint, disturbance text)";
+    "spread_ps bigint, runs bigint, failure text, timeout_ps bigint, date bigint, disturbance text, "
+    "repeated bigint)";
 
 /// Rows that are removed at a time, so that each statement is short.
 constexpr size_t kRowsOfRemoval = 10'000;
@@ -49,7 +51,7 @@ constexpr const char* kRemoveWithMeasurers = R"sql(
 Measurement read_measurement(const Rows& rows, size_t row, int first) {
   const auto text = [&](int column) { return std::string(rows.text(row, first + column)); };
   const auto number = [&](int column) { return rows.number(row, first + column); };
-  return to_measurement({number(0), number(1), number(2), text(3), number(4), number(5), text(6)});
+  return to_measurement({number(0), number(1), number(2), text(3), number(4), number(5), text(6), number(7)});
 }
 
 /// Texts of PostgreSQL are UTF-8 without zeros.
@@ -152,7 +154,8 @@ Result<std::string> PostgresCostTable::document_of(const Batch& batch, const std
                         {"failure", measured.failure},
                         {"timeout_ps", measured.timeout.ps()},
                         {"date", measured.date},
-                        {"disturbance", measured.disturbance}});
+                        {"disturbance", measured.disturbance},
+                        {"repeated", int64_t{measured.repeated}}});
   }
   return document.dump();
 }
@@ -193,18 +196,20 @@ Result<PostgresCostTable::Batch> PostgresCostTable::settle(const Batch& batch, W
       {*document});
   if (!locked) return locked.status();
   std::vector<bool> is_settled(batch.size(), false);
+  std::deque<CostRow> kept;
   Batch replaced;
   std::vector<int64_t> ids;
   for (size_t row = 0; row < (*locked)->size(); ++row) {
     const auto place = static_cast<size_t>((*locked)->number(row, 0));
     CostRow old{"", "", read_measurement(**locked, row, 2)};
     old.problem = problem_of_measured(old.measurement);
-    const Stored stored = decide(&old, batch[place]->measurement);
-    if (stored == Stored::Replaced) {
-      replaced.push_back(batch[place]);
+    Decision decision = decide(&old, batch[place]->measurement);
+    if (decision.stored == Stored::Replaced) {
+      kept.push_back({batch[place]->environment, batch[place]->candidate, std::move(decision.kept)});
+      replaced.push_back(&kept.back());
       ids.push_back((*locked)->number(row, 1));
     }
-    count(stored, written);
+    count(decision.stored, written);
     is_settled[place] = true;
   }
   if (!replaced.empty()) {
@@ -212,7 +217,8 @@ Result<PostgresCostTable::Batch> PostgresCostTable::settle(const Batch& batch, W
     if (!better) return better.status();
     auto updated = server_.execute(
         fmt::format("UPDATE collage.measurement SET ({}) = (given.cost_ps, given.spread_ps, given.runs, given.failure, "
-                    "given.timeout_ps, given.date, given.disturbance) FROM {} WHERE measurement.id = given.number",
+                    "given.timeout_ps, given.date, given.disturbance, given.repeated) FROM {} WHERE measurement.id = "
+                    "given.number",
                     kCostColumns, kGiven),
         {*better});
     if (!updated) return updated.status();

@@ -23,7 +23,7 @@ Measurement Repeats::better_of(const Measurement& first, const Measuring& again)
   if (first.disturbance.empty() || have_stopped()) return first;
   Measurement second = again();
   disturbed_ = second.disturbance.empty() ? 0 : disturbed_ + 1;
-  return is_better(second, first) ? second : first;
+  return after_repeat(first, second);
 }
 
 }  // namespace collage::measure

@@ -3,8 +3,8 @@
 //
 //     a failure that does not last     once more, here in a new process; in a fleet the queue decides (fleet/queue.h),
 //                                      which asks another worker
-//     a cost that was disturbed        once more, and the better of the two counts (is_better); not after three repeats
-//                                      in a row that were disturbed, too: the machine is busy
+//     a cost that was disturbed        once more, and the better of the two counts (after_repeat); not after three
+//                                      repeats in a row that were disturbed, too: the machine is busy
 #pragma once
 
 #include <functional>

@@ -26,9 +26,10 @@ constexpr int kBusyMilliseconds = 10'000;
 /// Columns from `first` on, in the order of kCostColumns. SQLite reads a text as a number, 0 if need be, so that types
 /// are checked here.
 Measurement read_measurement(const SqlStatement& row, int first, std::string* problem) {
-  constexpr const char* kNames[] = {"cost", "spread", "number of runs", "failure", "timeout", "date", "disturbance"};
+  constexpr const char* kNames[] = {"cost",    "spread", "number of runs", "failure",
+                                    "timeout", "date",   "disturbance",    "mark of repeats"};
   constexpr int kTexts[] = {3, 6};
-  for (int column = 0; column < 7; ++column) {
+  for (int column = 0; column < static_cast<int>(std::size(kNames)); ++column) {
     const bool wants_text = std::find(std::begin(kTexts), std::end(kTexts), column) != std::end(kTexts);
     const bool is_of_type = wants_text ? row.is_text(first + column) : row.is_number(first + column);
     if (is_of_type) continue;
@@ -38,7 +39,7 @@ Measurement read_measurement(const SqlStatement& row, int first, std::string* pr
   }
   Measurement read =
       to_measurement({row.number(first), row.number(first + 1), row.number(first + 2), row.text(first + 3),
-                      row.number(first + 4), row.number(first + 5), row.text(first + 6)});
+                      row.number(first + 4), row.number(first + 5), row.text(first + 6), row.number(first + 7)});
   *problem = problem_of_measured(read);
   return read;
 }
@@ -167,12 +168,11 @@ bool SqliteCosts::write_row(const CostRow& row, Written* written) {
   std::optional<int64_t> id = environment_id(row.environment);
   if (!id) return false;
   const std::optional<CostRow> old = look_up(row.environment, row.candidate);
-  const Stored stored = decide(old ? &*old : nullptr, row.measurement);
+  const auto [stored, measured] = decide(old ? &*old : nullptr, row.measurement);
   if (stored != Stored::Known) {
-    const std::string text =
-        fmt::format("INSERT OR REPLACE INTO measurement(environment, candidate, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    kCostColumns);
-    const Measurement& measured = row.measurement;
+    const std::string text = fmt::format(
+        "INSERT OR REPLACE INTO measurement(environment, candidate, {}) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        kCostColumns);
     const bool is_stored = SqlStatement(database_, text.c_str())
                                .bind(*id)
                                .bind(row.candidate)
@@ -183,6 +183,7 @@ bool SqliteCosts::write_row(const CostRow& row, Written* written) {
                                .bind(measured.timeout.ps())
                                .bind(measured.date)
                                .bind(measured.disturbance)
+                               .bind(int64_t{measured.repeated})
                                .run();
     if (!is_stored) return false;
   }

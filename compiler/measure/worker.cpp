@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 
 #include "compiler/measure/channel.h"
 #include "compiler/measure/plan_text.h"
@@ -43,6 +44,11 @@ std::string find_worker_program() {
   // Without the path of this program it would be one in the working directory.
   if (!error && ::access(program.c_str(), X_OK) == 0) return program.string();
   return support::installed_file("bin/collage-measure");
+}
+
+std::string worker_library(const std::string& program) {
+  constexpr std::string_view kFromFolder = COLLAGE_COMPILER_LIBRARY;
+  return kFromFolder.empty() ? "" : (fs::path(program).parent_path() / kFromFolder).string();
 }
 
 runtime::Status Worker::spawn() {
@@ -123,7 +129,11 @@ std::optional<Measurement> Worker::start() {
     start_failure_ = failed_measurement(fmt::format("`{}` cannot be started: {}", options_.program, spawned.message()));
   } else {
     std::string ready;
-    Received received = receive_message(socket_, deadline_in(options_.start_seconds), &ready);
+    Received received = receive_message(socket_, deadline_in(options_.start_seconds), &ready, options_.stop);
+    if (received == Received::Stopped) {
+      stop();
+      return stopped_measurement();
+    }
     if (received == Received::Message) {
       failed_starts_ = 0;
       int64_t reference = 0;
@@ -146,15 +156,17 @@ std::optional<Measurement> Worker::start() {
 }
 
 std::optional<Measurement> Worker::exchange(const std::string& message, double timeout, std::string* reply) {
+  if (is_set(options_.stop)) return stopped_measurement();
   if (process_ < 0) {
     if (std::optional<Measurement> failed = start()) return *failed;
   }
   Deadline deadline = deadline_in(timeout);
   Received received = Received::Closed;
-  if (send_message(socket_, message)) received = receive_message(socket_, deadline, reply);
+  if (send_message(socket_, message)) received = receive_message(socket_, deadline, reply, options_.stop);
   if (received == Received::Closed) return death();
   if (received == Received::Message) return std::nullopt;
   stop();
+  if (received == Received::Stopped) return stopped_measurement();
   Measurement late = failed_measurement(fmt::format("it took more than {:g} s", timeout));
   late.timeout = Duration::seconds(std::max(timeout, 1e-12));
   return late;

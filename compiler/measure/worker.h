@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/measure/measurement.h"
+#include "compiler/measure/stop.h"
 #include "runtime/core/status.h"
 
 namespace collage::measure {
@@ -20,10 +21,15 @@ struct WorkerOptions {
   std::vector<std::string> arguments;  ///< the rule files, targets and threads of this compilation
   double timeout_seconds = 10;         ///< wall time, including the compilation of the candidate
   double start_seconds = 30;           ///< wall time until it has read its rule files and is ready
+  StopFlag stop = nullptr;             ///< ends the process, and what it measures
 };
 
 /// Path of `collage-measure` beside the running program or of this installation; empty if it does not exist.
 std::string find_worker_program();
+
+/// Path of the library that holds the code of this `collage-measure`; it may not exist. Empty where the program holds
+/// its code itself.
+std::string worker_library(const std::string& program);
 
 class Worker {
  public:

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/core/text.h"
+
 namespace collage::driver {
 namespace {
 
@@ -134,10 +136,84 @@ std::vector<Block> blocks_of(const std::vector<int>& items, size_t begin, size_t
   return in_sections(std::move(blocks));
 }
 
+/// Blocks of items [begin, end), which are all in the same module of each level above `depth`.
+std::vector<Block> scopes_of(const std::vector<int>& items, const std::vector<Scope>& scopes, size_t begin, size_t end,
+                             size_t depth) {
+  const auto end_of_run = [&](size_t first) {
+    size_t last = first + 1;
+    while (last < end && scopes[last].size() > depth && scopes[last][depth] == scopes[first][depth]) ++last;
+    return last;
+  };
+  std::vector<Block> blocks;
+  size_t loose = begin;  // items from there on stand in no deeper module, or alone in it
+  const auto add_loose = [&](size_t until) {
+    std::vector<Block> found = blocks_of(items, loose, until);
+    blocks.insert(blocks.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  };
+  for (size_t at = begin; at < end;) {
+    const size_t last = scopes[at].size() > depth ? end_of_run(at) : at + 1;
+    if (last - at > 1) {
+      add_loose(at);
+      loose = last;
+      Block block{at, last, 1, scopes_of(items, scopes, at, last, depth + 1), scopes[at][depth]};
+      // `cells` that holds `6` alone is `cells/6`.
+      if (block.children.size() == 1 && !block.children[0].name.empty()) {
+        Block inner = std::move(block.children[0]);
+        inner.name = block.name + "/" + inner.name;
+        block = std::move(inner);
+      }
+      blocks.push_back(std::move(block));
+    }
+    at = last;
+  }
+  add_loose(end);
+  return in_sections(std::move(blocks));
+}
+
+/// Names of modules below a module, those in sections, too.
+void add_prefix(const std::string& outer, Block& block) {
+  if (!block.name.empty()) {
+    block.name = outer + "/" + block.name;
+    return;
+  }
+  for (Block& child : block.children) add_prefix(outer, child);
+}
+
 }  // namespace
 
 std::vector<Block> find_blocks(const std::vector<int>& items) {
   return blocks_of(items, 0, items.size());
+}
+
+Scope scope_of_name(const std::string& name) {
+  const char separator = name.find('/') != std::string::npos ? '/' : '.';
+  Scope scope;
+  for (const std::string& module : runtime::split(name, separator)) {
+    if (!module.empty()) scope.push_back(module);
+  }
+  if (!scope.empty()) scope.pop_back();  // the item's own name
+  return scope;
+}
+
+Scope common_scope(const Scope& a, const Scope& b) {
+  const auto last = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  return {a.begin(), last};
+}
+
+std::vector<Block> find_blocks(const std::vector<int>& items, const std::vector<Scope>& scopes) {
+  if (items.size() <= kShortSequence) return find_blocks(items);
+  std::vector<Block> blocks = scopes_of(items, scopes, 0, items.size(), 0);
+  if (blocks.size() == 1 && !blocks[0].name.empty()) {  // around all, it need not be opened
+    const Block outer = std::move(blocks[0]);
+    blocks = outer.children;
+    for (Block& block : blocks) add_prefix(outer.name, block);
+  }
+  size_t in_modules = 0;
+  for (const Block& block : blocks) {
+    if (!block.name.empty() || (block.times == 1 && !block.children.empty())) in_modules += block.end - block.begin;
+  }
+  const bool says_much = 2 * in_modules >= items.size() && 2 * blocks.size() <= items.size();
+  return says_much ? blocks : find_blocks(items);
 }
 
 }  // namespace collage::driver

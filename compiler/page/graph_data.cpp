@@ -10,6 +10,7 @@
 
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/page/blocks.h"
+#include "compiler/page/time_data.h"
 #include "compiler/report/explain/explain_text.h"
 #include "runtime/core/joined.h"
 
@@ -103,26 +104,58 @@ ordered_json blocks_data(const std::vector<Block>& blocks, const std::vector<siz
     if (block.children.empty()) {
       list.push_back(order[block.begin]);
     } else {
-      list.push_back({{"times", block.times}, {"blocks", blocks_data(block.children, order)}});
+      ordered_json one = {{"times", block.times}, {"blocks", blocks_data(block.children, order)}};
+      if (!block.name.empty()) one["name"] = block.name;
+      list.push_back(std::move(one));
     }
   }
   return list;
+}
+
+/// By its name in the source model; without one by the name of its result.
+Scope scope_of(const ir::Graph& graph, NodeId id) {
+  const std::string& origin = graph.node(id).origin;
+  return scope_of_name(origin.empty() ? graph.node_name(id) : origin);
+}
+
+/// The scope that the nodes have in common. Those without one, which a pass may have made, are as the others.
+Scope scope_of(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
+  Scope common;
+  bool is_first = true;
+  for (NodeId node : nodes) {
+    const Scope scope = scope_of(graph, node);
+    if (scope.empty()) continue;
+    common = is_first ? scope : common_scope(common, scope);
+    is_first = false;
+  }
+  return common;
+}
+
+/// An item without a scope belongs where both of its neighbours are.
+void fill_scopes(std::vector<Scope>& scopes) {
+  for (size_t i = 1; i + 1 < scopes.size(); ++i) {
+    if (scopes[i].empty()) scopes[i] = common_scope(scopes[i - 1], scopes[i + 1]);
+  }
 }
 
 ordered_json inside_data(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
   Numbers looks;
   std::vector<int> items;
   std::vector<size_t> order;
+  std::vector<Scope> scopes;
   for (NodeId node : nodes) {
     items.push_back(looks.of(look_of(graph, node)));
+    scopes.push_back(scope_of(graph, node));
     order.push_back(order.size());
   }
-  return blocks_data(find_blocks(items), order);
+  fill_scopes(scopes);
+  return blocks_data(find_blocks(items, scopes), order);
 }
 
 ordered_json partition_blocks(const ir::Graph& graph, const ir::Placement& placement) {
   Numbers looks;
   std::vector<int> items;
+  std::vector<Scope> scopes;
   const std::vector<size_t> order = ir::execution_order(graph, placement);
   for (size_t index : order) {
     const ir::Partition& partition = placement.partitions[index];
@@ -130,8 +163,10 @@ ordered_json partition_blocks(const ir::Graph& graph, const ir::Placement& place
     for (const std::string& rule : ir::rule_names(partition)) look += " " + rule;
     for (NodeId node : partition.nodes) look += ", " + look_of(graph, node);
     items.push_back(looks.of(look));
+    scopes.push_back(scope_of(graph, partition.nodes));
   }
-  return blocks_data(find_blocks(items), order);
+  fill_scopes(scopes);
+  return blocks_data(find_blocks(items, scopes), order);
 }
 
 /// Each rule once, in the order of the matches.
@@ -176,6 +211,28 @@ ordered_json parts_data(const ExplainedPlacement& explained, const ir::Partition
   return parts;
 }
 
+/// The `match` of a rule, up to the end of its line.
+std::string_view match_line(const support::Span& name, const support::SourceManager& sources) {
+  const std::string_view text = sources.text(name.file).substr(name.begin);
+  const size_t match = std::min(text.find("match "), text.size());
+  return text.substr(match, text.find('\n', match) - match);
+}
+
+/// What is known of the times of the partition's nodes: the costs of the candidates that make it up, or its own.
+std::vector<TimedNodes> timed_nodes(const ir::Partition& partition, const std::vector<place::CandidateId>& by_node,
+                                    const ordered_json& parts) {
+  std::vector<TimedNodes> units;
+  std::map<place::CandidateId, size_t> known;
+  for (NodeId node : partition.nodes) {
+    const place::CandidateId id = by_node[node.slot()];
+    if (!id.is_valid()) return {{partition.nodes, partition.cost.seconds()}};
+    const auto [at, is_new] = known.try_emplace(id, units.size());
+    if (is_new) units.push_back({{}, parts[at->second]["cost_s"].get<double>()});
+    units[at->second].nodes.push_back(node);
+  }
+  return units;
+}
+
 }  // namespace
 
 ordered_json graph_data(const ir::Graph& graph, const support::SourceManager& sources) {
@@ -190,9 +247,7 @@ ordered_json graph_data(const ir::Graph& graph, const support::SourceManager& so
 
 ordered_json rule_data(const ir::Rule& rule, const support::SourceManager& sources) {
   ordered_json json = {{"name", rule.name}, {"where", location_text(rule.span, sources)}};
-  if (!rule.span.is_valid()) return json;
-  const std::string_view line = sources.line_at(rule.span.file, rule.span.begin);
-  json["line"] = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+  if (rule.span.is_valid()) json["line"] = match_line(rule.span, sources);
   return json;
 }
 
@@ -207,6 +262,7 @@ ordered_json placement_data(const ExplainedPlacement& explained) {
     ordered_json one = {{"nodes", std::move(nodes)},
                         {"rules", rules_data(explained, partition)},
                         {"parts", parts_data(explained, partition, by_node)}};
+    one.update(predicted_times(graph, partition, timed_nodes(partition, by_node, one["parts"])));
     if (partition.nodes.size() > 1) one["inside"] = inside_data(graph, partition.nodes);
     json["partitions"].push_back(std::move(one));
   }

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "compiler/page/believed_time.h"
 #include "compiler/page/graph_data.h"
 #include "compiler/page/node_choices.h"
+#include "compiler/page/time_data.h"
 #include "compiler/page/trace_data.h"
 #include "compiler/plan/build_plan.h"
+#include "compiler/plan/plan_memory.h"
 #include "compiler/report/json_text.h"
 #include "runtime/runner/run_json.h"
 
@@ -67,6 +70,12 @@ ordered_json choices_data(const ReportInput& input) {
   return node_choices(explained);
 }
 
+/// Adds what only a plan says of memory: what is taken, and the constants of it and of libraries.
+void add_taken(const runtime::Plan& plan, ordered_json& memory) {
+  const std::vector<size_t> of_libraries = plan::library_bytes(plan);
+  for (size_t s = 0; s < memory.size() && s < of_libraries.size(); ++s) memory[s]["libraries"] = of_libraries[s];
+}
+
 /// Adds times and memory of the first placement: of its run where there was one.
 void add_times(const ReportInput& input, ordered_json& json) {
   std::optional<runner::Trace> predicted;
@@ -83,6 +92,60 @@ void add_times(const ReportInput& input, ordered_json& json) {
   const runner::Trace& trace = predicted ? *predicted : *input.findings.trace;
   json["timeline"] = timeline_data(trace);
   json["memory"] = memory_data(trace);
+  if (input.plan != nullptr) return add_taken(*input.plan, json["memory"]);
+  for (ordered_json& space : json["memory"]) {  // an outline takes nothing
+    space.erase("arena");
+    space.erase("constants");
+  }
+}
+
+/// Names of the backends that are models of chips, of all that take part.
+std::vector<std::string> models_of(const Compilation& compilation) {
+  std::vector<std::string> names;
+  for (const place::ActiveBackend& active : compilation.active()) {
+    if (is_simulated(*active.backend)) names.push_back(active.backend->name);
+  }
+  return names;
+}
+
+TimeEvidence evidence_of(const ReportInput& input) {
+  const ShownPlacement& shown = input.placements.front();
+  TimeEvidence evidence{.predicted = shown.report.predicted,
+                        .has_estimates = input.compilation.costs() == nullptr,
+                        .on_reference_kernels = shown.report.uncompiled.size(),
+                        .timed = shown.report.timed,
+                        .bench = input.findings.bench};
+  if (input.findings.profile) evidence.profiled = input.findings.profile->seconds;
+  for (const std::string& model : models_of(input.compilation)) {
+    const auto& partitions = shown.found.placement.partitions;
+    const bool is_used = std::any_of(partitions.begin(), partitions.end(),
+                                     [&](const ir::Partition& partition) { return partition.backend == model; });
+    if (is_used) evidence.models.push_back(model);
+  }
+  const auto compare = input.summary.find("compare");
+  if (compare == input.summary.end() || !compare->contains("strategies")) return evidence;
+  for (const ordered_json& row : (*compare)["strategies"]) {
+    if (!row.contains("measured")) {
+      if (evidence.compared.empty()) break;  // the one that is shown was not run
+      continue;
+    }
+    evidence.compared.emplace_back(row["strategy"].get<std::string>(), row["measured"]["median_s"].get<double>());
+  }
+  return evidence;
+}
+
+ordered_json about_data(const ReportInput& input) {
+  const Report& report = input.placements.front().report;
+  ordered_json about = {{"objective", report.objective->name},
+                        {"unit", unit_name(report.value)},
+                        {"sums_times", report.objective->sums_times()},
+                        {"models", models_of(input.compilation)}};
+  const std::string file = input.compilation.file().path.filename().string();
+  about["file"] = file.empty() ? input.compilation.graph().name : file;
+  // A makespan and the like is not the sum of its parts.
+  const std::string text = report.objective->sums_times() ? believed_time(evidence_of(input)) : "";
+  if (!text.empty()) about["verdict"] = text;
+  return about;
 }
 
 }  // namespace
@@ -99,9 +162,7 @@ ordered_json report_data(const ReportInput& input) {
   const Report& report = input.placements.front().report;
   ordered_json json;
   json["summary"] = input.summary;
-  json["about"] = {{"objective", report.objective->name},
-                   {"unit", unit_name(report.value)},
-                   {"sums_times", report.objective->sums_times()}};
+  json["about"] = about_data(input);
   json["graph"] = graph_data(input.compilation.graph(), input.sources);
   json["placements"] = ordered_json::array();
   for (const ShownPlacement& shown : input.placements) json["placements"].push_back(shown_placement(input, shown));
@@ -109,6 +170,10 @@ ordered_json report_data(const ReportInput& input) {
   json["search"] = search_data(input.findings.search, report);
   add_times(input, json);
   if (input.findings.bench) json["bench"] = runner::times_json(*input.findings.bench);
+  if (input.findings.profile) {
+    json["profile"] =
+        profile_data(input.compilation.graph(), input.placements.front().found.placement, *input.findings.profile);
+  }
   if (!input.findings.lost.empty()) json["lost"] = input.findings.lost;
   if (input.difference) json["difference"] = *input.difference;
   return json;

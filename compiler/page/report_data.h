@@ -3,7 +3,9 @@
 // --json=FILE`, `--trace` and `collagec bench`, written by the same functions; no cost is worked out here.
 //
 //     summary      the document of `--json`; with `diff` its head alone
-//     about        {objective, unit, sums_times}: `unit` of the objective: s or J
+//     about        {objective, unit, sums_times, models, file, verdict}: `unit` of the objective: s or J; `models`:
+//                  backends that are models of chips; `file`: the name of the model's file; `verdict`:
+//                  believed_time.h, absent where it says nothing
 //     graph        graph_data.h
 //     placements   [{name, placement, given, partitions, blocks}], graph_data.h; `placement` as `--json=FILE` writes
 //     it, absent
@@ -14,8 +16,10 @@
 //     search       [{seconds, states, cost, bound}]: what the search had reached, and at last what it found; `cost`
 //                  absent before the first solution; empty where nothing was searched now, or the objective counts
 //                  steps that overlap
-//     timeline, memory   of the first placement: trace_data.h; absent where no plan can be built
+//     timeline, memory   of the first placement: trace_data.h; absent where no plan can be built. `memory` also has
+//                  `libraries`, the bytes of constants that libraries keep; without a plan it has only what is in use
 //     bench        the times of `collagec bench --json`
+//     profile      time_data.h, of the first placement; absent where no kernel was timed
 //     lost         texts of devices that were lost in a run, absent where none was: another placement ran from then on,
 //     and times
 //                  of that are left out
@@ -28,6 +32,7 @@
 #include <vector>
 
 #include "compiler/compilation/compilation.h"
+#include "compiler/report/profile.h"
 #include "compiler/report/report.h"
 #include "runtime/runner/bench.h"
 #include "runtime/runner/trace.h"
@@ -39,6 +44,7 @@ struct Findings {
   SearchLog search{};
   std::optional<runner::Trace> trace{};  ///< of a run
   std::optional<runner::BenchReport> bench{};
+  std::optional<Profile> profile{};
   std::vector<std::string> lost{};  ///< devices, in a run; `trace` and `bench` are of runs before
 };
 

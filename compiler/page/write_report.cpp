@@ -86,7 +86,7 @@ bool can_report(support::Diagnostics& diags) {
 }
 
 bool write_report(const std::string& path, const nlohmann::ordered_json& data, support::Diagnostics& diags) {
-  const std::string title = data["summary"]["model"]["name"].get<std::string>();
+  const std::string title = data["about"]["file"].get<std::string>();
   return support::write_file(path, page_text(page_assets(), title, data), diags);
 }
 

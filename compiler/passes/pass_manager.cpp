@@ -71,7 +71,8 @@ class PassRunner {
     if (has_changed && options_.history != nullptr) options_.history->push_back({pass.name, graph_});
     const bool is_asked = prints_all_ || contains(options_.print_after, pass.name);
     if (options_.print && is_asked && (has_changed || is_first)) {
-      options_.print(fmt::format("// after {}{}\n{}", pass.name, has_changed ? "" : " (unchanged)", ir::print(graph_)));
+      options_.print(fmt::format("// after {}{}\n{}", pass.name, has_changed ? "" : " (unchanged)",
+                                 ir::print(graph_, ir::Elements::Few)));
     }
     return has_changed;
   }

@@ -2,6 +2,7 @@
 #include "compiler/plan/buffer_table.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/core/checked_size.h"
 #include "runtime/core/room.h"
@@ -10,6 +11,20 @@
 namespace collage::plan {
 
 using runtime::BufferId;
+
+namespace {
+
+/// A number that differs for most data: of their size and of some bytes all over them.
+uint64_t sample_of(const runtime::Tensor& data) {
+  constexpr size_t kSamples = 256;
+  constexpr uint64_t kPrime = 1099511628211;  // FNV-1a
+  const size_t bytes = data.bytes(), stride = bytes / kSamples + 1;
+  uint64_t sample = 14695981039346656037U ^ bytes;
+  for (size_t at = 0; at < bytes; at += stride) sample = (sample ^ static_cast<uint64_t>(data.data()[at])) * kPrime;
+  return sample;
+}
+
+}  // namespace
 
 int BufferTable::space(const std::string& name) {
   auto at =
@@ -88,8 +103,25 @@ bool BufferTable::share(ir::ValueId part, ir::ValueId whole, size_t offset, cons
   return true;
 }
 
+/// The constant of these elements that is there already; -1: none.
+BufferId BufferTable::find_equal(uint64_t sample, int space, const runtime::Tensor& data) const {
+  const auto [first, last] = added_.equal_range(sample);
+  for (auto at = first; at != last; ++at) {
+    const runtime::ConstantInit& known = plan_.constants[at->second];
+    const bool is_alike = plan_.buffers[static_cast<size_t>(known.buffer)].space == space &&
+                          known.data.dtype() == data.dtype() && known.data.shape() == data.shape();
+    const size_t bytes = data.bytes();
+    if (is_alike && (bytes == 0 || std::memcmp(known.data.data(), data.data(), bytes) == 0)) return known.buffer;
+  }
+  return -1;
+}
+
 BufferId BufferTable::add_constant(std::string name, runtime::Tensor data, const std::string& space_name) {
-  BufferId id = add({std::move(name), space(space_name), false, 0, {data.dtype(), data.shape()}});
+  const uint64_t sample = sample_of(data);
+  const int in_space = space(space_name);
+  if (const BufferId equal = find_equal(sample, in_space, data); equal >= 0) return equal;
+  BufferId id = add({std::move(name), in_space, false, 0, {data.dtype(), data.shape()}});
+  added_.emplace(sample, plan_.constants.size());
   make_resident(id, std::move(data));
   return id;
 }

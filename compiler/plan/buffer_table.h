@@ -3,6 +3,7 @@
 // and layout, whichever steps read them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
@@ -26,7 +27,8 @@ class BufferTable {
   /// A constant of the graph as encoded bytes in a device's memory. The failure says why it cannot be encoded.
   runtime::Result<runtime::BufferId> of_encoded(ir::ValueId constant, const std::string& space,
                                                 const std::string& encoding);
-  /// Resident memory for data that is no value of the graph: packed weights.
+  /// Resident memory for data that is no value of the graph: packed weights. Equal data lie once in each space, as
+  /// weights that many nodes share are packed for each of them.
   runtime::BufferId add_constant(std::string name, runtime::Tensor data, const std::string& space_name = "host");
   /// Memory that one call writes for others to read.
   runtime::BufferId add_temporary(std::string name, runtime::DType dtype, runtime::Shape shape,
@@ -46,11 +48,14 @@ class BufferTable {
  private:
   runtime::BufferId add(runtime::Buffer buffer);
   void make_resident(runtime::BufferId id, runtime::Tensor data);
+  runtime::BufferId find_equal(uint64_t sample, int space, const runtime::Tensor& data) const;
 
   const ir::Graph& graph_;
   runtime::Plan& plan_;
   std::map<std::pair<ir::ValueId, ir::Format>, runtime::BufferId> by_value_;
   std::map<std::tuple<ir::ValueId, std::string, std::string>, runtime::BufferId> encoded_;  ///< with space, encoding
+  /// By a sample of their bytes: what `add_constant` made, as places in Plan::constants.
+  std::multimap<uint64_t, size_t> added_;
   std::map<runtime::BufferId, Place> shared_;  ///< the next larger buffer of those that lie in one
 };
 

@@ -7,6 +7,7 @@
 #include "compiler/program/local_hosts.h"
 #include "runtime/core/text.h"
 #include "runtime/exec/host_constants.h"
+#include "runtime/plan/usual_threads.h"
 
 namespace collage::driver {
 
@@ -25,14 +26,17 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
   jit_options.cache = options.cache;
   runtime::Result<std::unique_ptr<codegen::Jit>> jit = codegen::Jit::create(jit_options);
   if (!jit) return diags.error_at(Code::BackendFailed, "host", "{}", jit.message());
+  const std::atomic<bool>* stop = options.listener != nullptr ? options.listener->stop_measuring : nullptr;
+  const auto is_stopped = [&] { return stop != nullptr && *stop; };
   size_t compiled = 0;  // nodes; reorders add some that the model does not have
   (*jit)->listen([&](size_t nodes) {
     work.report(std::min(compiled, graph.node_count()), graph.node_count(), "operators");
     compiled += nodes;
+    return !is_stopped();
   });
   std::optional<plan::BuiltPlan> built = plan::build_plan(graph, placement, targets, **jit, diags, options.excess);
   (*jit)->listen(nullptr);
-  if (!built) return std::nullopt;
+  if (!built || is_stopped()) return std::nullopt;
   if (const size_t fallbacks = built->fallbacks.size(); options.is_strict && fallbacks > 0) {
     return diags.error_at(Code::BackendFailed, "--strict", "{} fell back to the reference kernels",
                           runtime::counted(fallbacks, "partition"));
@@ -40,6 +44,11 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
   Program program{std::move(*jit), std::move(*built)};
   if (targets.is_cluster()) program.parts = plan::cut_by_host(program.built, targets);
   return program;
+}
+
+int run_threads(const Program& program, const Settings& settings) {
+  if (settings.has_own_threads || !program.parts.empty()) return settings.threads;
+  return runtime::usual_threads(program.built.plan, settings.threads);
 }
 
 std::unique_ptr<runtime::Executor> load_program(Program& program, int threads, support::Diagnostics& diags,

@@ -11,6 +11,7 @@
 #include "compiler/ir/placement/placement.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/targets.h"
+#include "compiler/request/requests.h"
 #include "compiler/request/work_listener.h"
 #include "runtime/exec/executor.h"
 #include "runtime/support/diagnostic.h"
@@ -37,10 +38,14 @@ struct ProgramOptions {
   plan::MemoryExcess excess = plan::MemoryExcess::Refused;
 };
 
-/// Compiles a placement for `targets`, with their number of threads. Returns nullopt after errors.
+/// Compiles a placement for `targets`, with their number of threads. Returns nullopt after errors, and where the
+/// listener stops it.
 std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement& placement,
                                      const plan::PlanTargets& targets, const ProgramOptions& options,
                                      support::Diagnostics& diags);
+
+/// Returns the threads of a run: all that were asked for, else one for a plan of little work.
+int run_threads(const Program& program, const Settings& settings);
 
 /// Loads a program, which must outlive the executor. Its constants become one region (join_host_constants). The parts
 /// of several hosts all run in this process (local_hosts.h), without a replanner. Returns null after an error.

@@ -25,15 +25,29 @@ ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement
   ordered_json rows = ordered_json::array();
   for (const BackendRow& row : report.backends) {
     const BackendFigures& figures = all[row.backend];
-    ordered_json one = {{"backend", row.backend}, {"rules", row.rules},
-                        {"ops", figures.ops},     {"partitions", figures.partitions},
-                        {"macs", figures.macs},   {"predicted_s", figures.cost.seconds()},
+    ordered_json one = {{"backend", row.backend},      {"rules", row.rules},
+                        {"ops", figures.ops},          {"partitions", figures.partitions},
+                        {"macs", whole(figures.macs)}, {"predicted_s", figures.cost.seconds()},
                         {"refused", row.refused}};
     if (!row.absent.empty()) one["absent"] = row.absent;
     if (row.is_simulated) one["simulated"] = true;
     rows.push_back(std::move(one));
   }
   return rows;
+}
+
+/// What of the prediction is on models of chips. Null where nothing is.
+ordered_json models_object(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
+  std::map<std::string, BackendFigures> all = figures_by_backend(graph, placement);
+  ordered_json names = ordered_json::array();
+  Duration cost;
+  for (const BackendRow& row : report.backends) {
+    if (!row.is_simulated || all[row.backend].partitions == 0) continue;
+    names.push_back(row.backend);
+    cost += all[row.backend].cost;
+  }
+  if (names.empty()) return {};
+  return {{"backends", std::move(names)}, {"predicted_s", cost.seconds()}};
 }
 
 ordered_json answer_objects(const std::vector<Answer>& answers) {
@@ -56,7 +70,8 @@ ordered_json model_object(const ir::Graph& graph) {
   const ModelFigures model = figures_of(graph);
   ordered_json json;
   json["collage"] = COLLAGE_VERSION;
-  json["model"] = {{"name", graph.name}, {"ops", model.ops}, {"parameters", model.parameters}, {"flops", model.flops}};
+  json["model"] = {
+      {"name", graph.name}, {"ops", model.ops}, {"parameters", whole(model.parameters)}, {"flops", whole(model.flops)}};
   return json;
 }
 
@@ -64,17 +79,19 @@ ordered_json summary_object(const ir::Graph& graph, const ir::Placement& placeme
   ordered_json json = model_object(graph);
   json["search"] = search_object(report);
   json["backends"] = backend_rows(graph, placement, report);
+  if (ordered_json models = models_object(graph, placement, report); !models.is_null())
+    json["simulated"] = std::move(models);
   const ConversionFigures conversions = conversion_figures(graph, placement);
   json["conversions"] = {{"reorders", conversions.reorders},
                          {"copies", conversions.copies},
                          {"casts", conversions.casts},
-                         {"bytes", conversions.bytes},
+                         {"bytes", whole(conversions.bytes)},
                          {"predicted_s", conversions.cost.seconds()}};
   for (const auto& [strategy, value] : report.baselines) {
-    json["baselines"].push_back({{"strategy", strategy}, {"predicted", value.value()}});
+    json["baselines"].push_back({{"strategy", strategy}, {field_of("predicted", value), value.value()}});
   }
   for (const auto& [limit, gain] : report.limits) {
-    json["limits"].push_back({{"limit", limit}, {"gain", gain.value()}});
+    json["limits"].push_back({{"limit", limit}, {field_of("gain", gain), gain.value()}});
   }
   add_text(json, "rewrites", report.rewrites);
   add_text(json, "costs", report.costs);
@@ -91,6 +108,7 @@ ordered_json summary_object(const ir::Graph& graph, const ir::Placement& placeme
                     {"bytes", report.code.code_bytes}};
   }
   if (report.truncated > 0) json["growth_capped"] = report.truncated;
+  if (report.spent.total > 0) json["time"] = to_json(report.spent);
   for (const plan::Uncompiled& node : report.uncompiled) {
     ordered_json& count = json["uncompiled"][node.op];
     count = count.is_null() ? 1 : count.get<size_t>() + 1;

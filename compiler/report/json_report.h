@@ -16,20 +16,22 @@
 //     limits           [{limit, gain}]: without it the placement would cost at least so much less, in the unit of the
 //                      objective
 //     rewrites, costs, considered, evolved, rivals, wrote   texts of these lines of the summary
-//     growth_capped    seeds whose growth a limit ended
+//     growth_capped    places where a limit ended the growth of candidates
+//     simulated        {backends, predicted_s}: what of the prediction is on models of chips
+//     time             {total_s, measuring_s, search_s, …, other_s, rounds}: where the time of the compilation went
 //     uncompiled       {operator: nodes on reference kernels}
 //     uncompiled_why   {operator: [text]}; the reasons, each once
 // Of `run` and `bench`, beside what a compilation has:
 //     run              outputs, classes and comparisons with files, as `collage-run --json` has them
-//     threads, bench   {median_s, least_s, simulated_s, runs_s, makespan_s, stream_s}
+//     threads, bench   {median_s, least_s, simulated_s, runs_s, makespan_s, stream_s, disturbance}
 // Of `why` and `why-not`:
 //     why, why_not     [{answer, rows: [{label, text}]}]; `answer` is the first line, `rows` the indented ones. A label
 //                      holds until the next one
 // Of `compare`:
 //     compare          {model, objective, runs, strategies: [{strategy, predicted_s or predicted_j, ratio, optimal,
 //                      bound_s or bound_j, partitions, conversions, mac_share, search_s, states, measured: {median_s,
-//                      least_s, ratio, difference}}], disagreement}; `failure` in place of the figures where a strategy
-//                      finds no placement
+//                      least_s, ratio, difference}}], disagreement, disturbance}; `failure` in place of the figures
+//                      where a strategy finds no placement
 // Of `compare` of a model that runs in stages, in place of that, and `model` has a name only:
 //     compare          {stages: [{stage, where, inputs, runs, compare: as above}], total: [{strategy, predicted_s or
 //                      predicted_j, ratio, measured_s}]}; `failure` in place of the figures as above

@@ -2,8 +2,10 @@
 // What the writers of JSON share.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "compiler/report/report.h"
 
@@ -11,6 +13,12 @@ namespace collage::driver {
 
 /// As all documents are written: indented, with a mark in place of bytes that are not UTF-8.
 std::string printed(const nlohmann::ordered_json& json);
+
+/// A count, which sums over models keep as a double, as the whole number that it is.
+int64_t whole(double count);
+
+/// The name of a cost's field: `predicted` => `predicted_s`, of an energy `predicted_j`.
+std::string field_of(std::string_view what, place::Cost cost);
 
 /// The documents of `--json` that `summary_json` and `comparison_json` print.
 nlohmann::ordered_json summary_object(const ir::Graph& graph, const ir::Placement& placement, const Report& report);

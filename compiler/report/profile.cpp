@@ -9,65 +9,68 @@
 #include <numeric>
 #include <string>
 
+#include "compiler/ir/ops/op_def.h"
 #include "compiler/report/json_text.h"
-#include "runtime/core/host_space.h"
+#include "compiler/report/timed_calls.h"
+#include "compiler/report/work_shares.h"
+#include "runtime/core/text.h"
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/runner/time_plan.h"
 
 namespace collage::driver {
 namespace {
 
+using runtime::Duration;
+
 constexpr int kProfiledRuns = 11;
 
-/// One step, or one call of a host step.
-struct TimedCall {
-  std::string kind;
-  std::string what;
-  std::vector<double> seconds;
-
-  double least() const { return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end()); }
-};
-
-std::string partition_name(const runtime::Plan& plan, int partition) {
-  if (partition < 0) return "?";
-  const runtime::PlanPartition& p = plan.partitions[static_cast<size_t>(partition)];
-  return p.nodes.empty() ? p.name : fmt::format("{} (%{}{})", p.name, p.nodes[0], p.nodes.size() > 1 ? ", …" : "");
+/// The row of a call, without its time.
+ProfileRow row_of(const runtime::Plan& plan, const TimedCall& call) {
+  ProfileRow row{.kind = call.kind, .what = call.what, .value = call.value, .is_simulated = call.is_simulated};
+  if (call.partition < 0) return row;
+  const runtime::PlanPartition& partition = plan.partitions[static_cast<size_t>(call.partition)];
+  row.partition = partition.name;
+  row.backend = partition.backend;
+  return row;
 }
 
-/// From or to another host.
-bool is_message(const runtime::Plan& plan, const runtime::ConvertStep& step) {
-  const auto is_elsewhere = [&](runtime::BufferId id) {
-    const auto space = static_cast<size_t>(plan.buffers[static_cast<size_t>(id)].space);
-    return runtime::is_other_host(plan.spaces[space].name);
-  };
-  return is_elsewhere(step.from) || is_elsewhere(step.to);
+ProfileRow timed_row(const runtime::Plan& plan, const TimedCall& call) {
+  ProfileRow row = row_of(plan, call);
+  row.seconds = call.least();
+  return row;
 }
 
-/// The calls of a step, or the step itself.
-std::vector<TimedCall> calls_of(const runtime::Plan& plan, const runtime::Step& step) {
-  std::vector<TimedCall> rows;
-  if (const auto* host = std::get_if<runtime::HostStep>(&step)) {
-    for (const runtime::HostCall& any : host->calls) {
-      if (const auto* kernel = std::get_if<runtime::KernelCall>(&any)) {
-        rows.push_back({"compiled", kernel->name.empty() ? kernel->symbol : kernel->name, {}});
-      } else if (const auto* op = std::get_if<runtime::OpCall>(&any)) {
-        runtime::BufferId to = op->outputs.empty() ? -1 : op->outputs[0];
-        std::string name = to < 0 ? "" : "%" + plan.buffers[static_cast<size_t>(to)].name + " ";
-        rows.push_back({"reference", name + op->op, {}});
-      } else if (const auto* library = std::get_if<runtime::LibraryCall>(&any)) {
-        rows.push_back({library->library, partition_name(plan, host->partition), {}});
-      }
-    }
-  } else if (const auto* library = std::get_if<runtime::LibraryStep>(&step)) {
-    rows.push_back({library->library, partition_name(plan, library->partition), {}});
-  } else if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) {
-    rows.push_back(
-        {plan.devices[static_cast<size_t>(device->device)].space, partition_name(plan, device->partition), {}});
-  } else if (const auto* convert = std::get_if<runtime::ConvertStep>(&step);
-             convert != nullptr && !is_message(plan, *convert)) {
-    rows.push_back({"convert", "%" + plan.buffers[static_cast<size_t>(convert->to)].name, {}});
+/// The nodes of the partition that the call runs; empty: they are not known, or there is one.
+std::vector<ir::NodeId> divided_nodes(const runtime::Plan& plan, const TimedCall& call, const ir::Graph* graph) {
+  std::vector<ir::NodeId> nodes;
+  if (graph == nullptr || !call.is_whole || call.partition < 0) return nodes;
+  for (const std::string& name : plan.partitions[static_cast<size_t>(call.partition)].nodes) {
+    nodes.push_back(graph->find_node(name));
+    if (!nodes.back().is_valid()) return {};
   }
-  return rows;
+  return nodes.size() > 1 ? nodes : std::vector<ir::NodeId>();
+}
+
+/// Rows of one call: of its parts, of its nodes, or itself.
+void add_rows(const runtime::Plan& plan, const TimedCall& call, const ir::Graph* graph, std::vector<ProfileRow>& rows) {
+  if (!call.parts.empty() && !call.parts.front().seconds.empty()) {
+    for (const TimedCall& part : call.parts) {
+      if (!part.is_at_load) rows.push_back(timed_row(plan, part));
+    }
+    return;
+  }
+  const std::vector<ir::NodeId> nodes = divided_nodes(plan, call, graph);
+  if (nodes.empty()) return rows.push_back(timed_row(plan, call));
+  const std::vector<double> shares = work_shares(*graph, nodes);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (shares[i] == 0) continue;
+    ProfileRow row = row_of(plan, call);
+    row.value = graph->node_name(nodes[i]);
+    row.what = fmt::format("{} %{} {}", row.partition, row.value, graph->node(nodes[i]).op->name);
+    row.seconds = call.least() * shares[i];
+    row.is_about = true;
+    rows.push_back(std::move(row));
+  }
 }
 
 /// The steps of the last run, by their start.
@@ -104,29 +107,18 @@ std::string print_timeline(const Profile& profile, size_t rows) {
 
 std::optional<Profile> profile_model(const ProfiledPlan& profiled, const std::vector<runtime::Tensor>& inputs,
                                      support::Diagnostics& diags) {
-  const auto& [plan, executor, runs] = profiled;
-  std::vector<std::vector<TimedCall>> by_step;
-  for (const runtime::Step& step : plan.steps) by_step.push_back(calls_of(plan, step));
-  int run = -runner::kWarmUpRuns;
-  executor.observe([&](const runtime::StepReport& report) {
-    if (run < 0) return;
-    std::vector<TimedCall>& step = by_step[report.step];
-    for (size_t i = 0; i < step.size(); ++i) {
-      bool by_call = report.call_seconds.size() == step.size();
-      step[i].seconds.push_back(by_call ? report.call_seconds[i]
-                                        : report.host_seconds / static_cast<double>(step.size()));
-    }
-  });
-  for (; run < kProfiledRuns; ++run) {
-    runtime::Result<std::vector<runtime::Tensor>> result = runs.run(inputs);
-    if (result) continue;
-    executor.observe({});
-    return diags.error_at(support::Code::RunFailed, plan.model, "{}", result.message());
-  }
-  executor.observe({});
+  const auto& [plan, executor, runs, graph] = profiled;
   Profile profile{.model = plan.model, .runs = kProfiledRuns, .rows = {}, .makespan = {}, .slots = {}};
-  for (const std::vector<TimedCall>& step : by_step) {
-    for (const TimedCall& call : step) profile.rows.push_back({call.kind, call.what, call.least()});
+  {
+    TimedCalls timed(plan, executor);
+    for (int run = -runner::kWarmUpRuns; run < kProfiledRuns; ++run) {
+      runtime::Result<std::vector<runtime::Tensor>> result = runs.run(inputs);
+      if (!result) return diags.error_at(support::Code::RunFailed, plan.model, "{}", result.message());
+      if (run >= 0) timed.keep_run();
+    }
+    for (const std::vector<TimedCall>& step : timed.steps()) {
+      for (const TimedCall& call : step) add_rows(plan, call, graph, profile.rows);
+    }
   }
   for (const ProfileRow& row : profile.rows) profile.seconds += row.seconds;
   std::stable_sort(profile.rows.begin(), profile.rows.end(),
@@ -138,18 +130,31 @@ std::optional<Profile> profile_model(const ProfiledPlan& profiled, const std::ve
   return profile;
 }
 
+std::vector<std::string> simulated_backends(const Profile& profile) {
+  std::vector<std::string> backends;
+  for (const ProfileRow& row : profile.rows) {
+    const bool is_new = std::find(backends.begin(), backends.end(), row.backend) == backends.end();
+    if (row.is_simulated && !row.backend.empty() && is_new) backends.push_back(row.backend);
+  }
+  return backends;
+}
+
 std::string print(const Profile& profile, size_t rows) {
   const std::vector<ProfileRow>& all = profile.rows;
-  std::string text = fmt::format("{:<12}{:>10.4g} ms in {} kernels, copies and conversions\n", "profile",
-                                 profile.seconds * 1e3, all.size());
+  const auto time = [](double seconds, bool is_about = false) {
+    return (is_about ? "about " : "") + human(Duration::seconds(seconds));
+  };
+  std::string text =
+      fmt::format("{:<12}{:>14} in {} kernels, copies and conversions\n", "profile", time(profile.seconds), all.size());
   double shown = 0;
   for (size_t i = 0; i < std::min(rows, all.size()); ++i) {
     shown += all[i].seconds;
-    text += fmt::format("{:<12}{:>10.4g} ms {:>5.1f} %  {:<10} {}\n", "", all[i].seconds * 1e3,
-                        100 * all[i].seconds / profile.seconds, all[i].kind, all[i].what);
+    text += fmt::format("{:<10}{:>16} {:>5.1f} %  {:<10} {}\n", "", time(all[i].seconds, all[i].is_about),
+                        profile.seconds > 0 ? 100 * all[i].seconds / profile.seconds : 0.0, all[i].kind, all[i].what);
   }
   if (rows < all.size()) {
-    text += fmt::format("{:<12}{:>10.4g} ms in {} others\n", "", (profile.seconds - shown) * 1e3, all.size() - rows);
+    text += fmt::format("{:<12}{:>14} in {}\n", "", time(std::max(profile.seconds - shown, 0.0)),
+                        runtime::counted(all.size() - rows, "other"));
   }
   if (!profile.slots.empty()) text += print_timeline(profile, rows);
   return text;
@@ -161,7 +166,13 @@ std::string to_json(const Profile& profile) {
   json["rows"] = ordered_json::array();
   for (const ProfileRow& row : profile.rows) {
     ordered_json one = {{"kind", row.kind}, {"what", row.what}, {"seconds", row.seconds}};
-    if (!row.host.empty()) one["host"] = row.host;
+    const std::pair<const char*, const std::string&> texts[] = {
+        {"host", row.host}, {"partition", row.partition}, {"value", row.value}};
+    for (const auto& [name, held] : texts) {
+      if (!held.empty()) one[name] = held;
+    }
+    if (row.is_about) one["about"] = true;
+    if (row.is_simulated) one["simulated"] = true;
     json["rows"].push_back(std::move(one));
   }
   if (profile.slots.empty()) return printed(json);

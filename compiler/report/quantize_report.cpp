@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "compiler/report/json_text.h"
 #include "runtime/core/text.h"
 
 namespace collage::driver {
@@ -59,7 +60,7 @@ ordered_json json_of(const QuantizedPart& part) {
   ordered_json json;
   if (!part.partition.empty()) json["partition"] = part.partition;
   json["nodes"] = part.nodes;
-  if (part.saved) json["saved"] = part.saved->value();
+  if (part.saved) json[field_of("saved", *part.saved)] = part.saved->value();
   if (part.error) json["error"] = json_of(*part.error);
   return json;
 }
@@ -97,14 +98,15 @@ std::string to_string(const QuantizeReport& report) {
 }
 
 ordered_json to_json(const QuantizeReport& report) {
-  ordered_json json = {{"calibration", report.calibration},
-                       {"operators", report.sites},
-                       {"quantised", report.quantized},
-                       {"to_i8", report.to_integers},
-                       {"from_i8", report.to_floats},
-                       {"predicted_f32", report.in_f32 ? ordered_json(report.in_f32->value()) : ordered_json()},
-                       {"predicted", report.now.value()},
-                       {"partitions", ordered_json::array()}};
+  ordered_json json = {
+      {"calibration", report.calibration},
+      {"operators", report.sites},
+      {"quantised", report.quantized},
+      {"to_i8", report.to_integers},
+      {"from_i8", report.to_floats},
+      {field_of("predicted_f32", report.now), report.in_f32 ? ordered_json(report.in_f32->value()) : ordered_json()},
+      {field_of("predicted", report.now), report.now.value()},
+      {"partitions", ordered_json::array()}};
   for (const QuantizedPart& part : report.parts) json["partitions"].push_back(json_of(part));
   if (!report.limit.empty()) json["limit"] = report.limit;
   for (const QuantizedPart& part : report.given_up) json["given_up"].push_back(json_of(part));

@@ -13,7 +13,9 @@
 #include "compiler/place/objectives/objective.h"
 #include "compiler/plan/build_plan.h"
 #include "compiler/report/quantize_report.h"
+#include "compiler/report/time_spent.h"
 #include "runtime/core/duration.h"
+#include "runtime/core/wrapped.h"
 
 namespace collage::driver {
 
@@ -27,6 +29,7 @@ struct BackendRow {
   size_t rules = 0;
   std::vector<std::string> refused;  ///< reasons with their counts, the most frequent first
   bool is_simulated = false;
+  bool is_unnamed_model = false;  ///< absent, because it is a model of a chip that nobody named
 };
 
 struct Report {
@@ -63,15 +66,18 @@ struct Report {
   std::string considered;                    ///< how `--candidate-placement` compares
   std::string evolved;                       ///< what `evolve` measured
   std::string rivals;                        ///< plans that were timed beside the best one
+  std::optional<Duration> timed;             ///< the plan as a whole, beside these
   std::string certified;                     ///< what `--certificate` wrote and proved
   std::vector<plan::Uncompiled> uncompiled;  ///< nodes that the host runs on reference kernels
   codegen::JitStats code;                    ///< of the host's kernels
   std::optional<QuantizeReport> quantized;   ///< of `--calibrate`
   std::string wrote;
+  TimeSpent spent{};
 };
 
-/// The summary, as lines.
-std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
+/// The summary, as lines of at most `width` columns.
+std::string summary(const ir::Graph& graph, const ir::Placement& placement, const Report& report,
+                    size_t width = runtime::kUsualWidth);
 
 /// The JSON of a placement. Nodes are named by their first result.
 std::string placement_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report);

@@ -5,28 +5,61 @@
 
 #include <algorithm>
 
-#include "compiler/ir/rules/runtimes.h"
+#include "compiler/report/summary_line.h"
+#include "runtime/core/joined.h"
+#include "runtime/core/text.h"
 
 namespace collage::driver {
+namespace {
 
-bool is_simulated(const ir::Backend& backend) {
-  return ir::is_device(backend.runtime) && ir::name_of(backend.runtime) == "sim";
+/// `npu, a model of a chip`, `npu, dsp, models of chips`
+std::string names_text(const std::vector<std::string>& models) {
+  return fmt::format("{}, {}", fmt::join(models, ", "), models.size() == 1 ? "a model of a chip" : "models of chips");
 }
 
-std::string simulated_line(const std::vector<std::string>& simulated) {
-  if (simulated.empty()) return "";
-  return fmt::format("{:<12}{}: times of these are what rule files state; no device runs them\n", "simulated",
-                     fmt::join(simulated, ", "));
-}
+}  // namespace
 
-std::string simulated_line(const std::vector<Activation>& activations, const std::vector<std::string>& shown) {
-  std::vector<std::string> simulated;
+std::vector<std::string> models_among(const std::vector<Activation>& activations,
+                                      const std::vector<std::string>& shown) {
+  std::vector<std::string> models;
   for (const Activation& activation : activations) {
     const ir::Backend& backend = *activation.active.backend;
     if (is_simulated(backend) && std::find(shown.begin(), shown.end(), backend.name) != shown.end())
-      simulated.push_back(backend.name);
+      models.push_back(backend.name);
   }
-  return simulated_line(simulated);
+  return models;
+}
+
+std::string share_of_models(const std::vector<std::string>& models, runtime::Duration cost) {
+  if (models.empty()) return "";
+  return fmt::format("{} of it on {}: no device runs {}", human(cost), names_text(models),
+                     models.size() == 1 ? "it" : "them");
+}
+
+std::string without_models(const std::vector<Activation>& activations, bool allows_simulated) {
+  std::string real = "host";
+  for (const Activation& activation : activations) {
+    const ir::Backend& backend = *activation.active.backend;
+    const bool is_real = activation.absent.empty() && !is_simulated(backend) && backend.name != "host";
+    if (is_real) runtime::add_to_list(real, backend.name, ",");
+  }
+  return fmt::format("{}with `-t {}`", allows_simulated ? "without `--simulated`, or " : "", real);
+}
+
+std::string simulated_line(const std::vector<Activation>& activations, const std::vector<std::string>& shown,
+                           bool allows_simulated) {
+  const std::vector<std::string> models = models_among(activations, shown);
+  if (models.empty()) return "";
+  return fmt::format(
+      "{:<{}}{}: times of these are what rule files state; no device runs them, and measured times are no latencies. "
+      "Times of this machine: {}\n",
+      "simulated", kLabelColumns, fmt::join(models, ", "), without_models(activations, allows_simulated));
+}
+
+std::string no_latency_text(const std::vector<std::string>& models, size_t ops, const std::string& without) {
+  if (models.empty()) return "";
+  return fmt::format("no latency: reference kernels ran {} in place of {}. A latency of this machine: {}",
+                     runtime::counted(ops, "operator"), names_text(models), without);
 }
 
 }  // namespace collage::driver

@@ -2,12 +2,10 @@
 #include "compiler/request/activate.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "compiler/codegen/jit.h"
 #include "compiler/request/library_trial.h"
-#include "compiler/sema/rules/check_expr.h"
-#include "runtime/core/joined.h"
+#include "compiler/request/target_words.h"
 #include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
@@ -30,6 +28,15 @@ std::string forbidden_code(const ir::Backend& backend, const CodePermission& per
   if (backend.runtime != ir::RuntimeKind::Plugin || permission.outside) return "";
   if (!runtime::leads_out_of_its_folder(backend.library)) return "";
   return fmt::format("plug-in `{}` {}: {}", backend.library, support::kOutside, support::kOutsideHint);
+}
+
+bool is_named(const ir::Backend& backend, const BackendRequest& request) {
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  return request.allows_simulated || has(request.files, backend.file) || has(request.named, backend.name) ||
+         std::any_of(backend.devices.begin(), backend.devices.end(),
+                     [&](const ir::DeviceDecl& device) { return has(request.named, device.name); });
 }
 
 /// Loads the plug-in, if it has one.
@@ -73,71 +80,9 @@ void check_needs(std::vector<Activation>& all, const std::vector<bool>& asked, c
   for (Activation& activation : all) activation.active.environment = environment;
 }
 
-/// `16`, `true`, `fast` as the type that the attribute is declared with.
-std::optional<runtime::AttrValue> parse_value(const ir::AttrDecl& decl, const std::string& text) {
-  if (decl.type == ir::ExprType::String) return runtime::AttrValue(text);
-  if (decl.type == ir::ExprType::Bool) {
-    if (text != "true" && text != "false") return std::nullopt;
-    return runtime::AttrValue(int64_t{text == "true"});
-  }
-  const char* end = text.data() + text.size();
-  if (decl.unit != ir::Unit::None) {
-    double number = 0;
-    auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc()) return std::nullopt;
-    std::string_view unit_text(stop, end);
-    while (unit_text.starts_with(' ')) unit_text.remove_prefix(1);
-    ir::Unit unit = decl.unit;  // of a number alone, in SI
-    if (!unit_text.empty()) number = sema::si_value(number, unit_text, &unit);
-    if (unit != decl.unit) return std::nullopt;
-    return runtime::AttrValue(number);
-  }
-  if (std::holds_alternative<double>(decl.fallback)) {
-    double number = 0;
-    auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return std::nullopt;
-    return runtime::AttrValue(number);
-  }
-  int64_t number = 0;
-  auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return runtime::AttrValue(number);
-}
-
-std::string allowed_text(const ir::AttrDecl& decl) {
-  return runtime::joined(decl.allowed, ", ", [](const auto& value) { return runtime::to_string(value); });
-}
-
-bool set_attr(Activation& activation, const std::string& setting, support::Diagnostics& diags) {
-  const ir::Backend& backend = *activation.active.backend;
-  std::string where = "-t " + backend.name;
-  size_t equals = setting.find('=');
-  if (equals == std::string::npos)
-    return diags.error_at(Code::BadOption, where, "`{}` is not `attribute=value`", setting);
-  std::string name = setting.substr(0, equals), text = setting.substr(equals + 1);
-  const ir::AttrDecl* decl = backend.find_attr(name);
-  if (decl == nullptr) {
-    std::vector<std::string> names;
-    for (const ir::AttrDecl& attr : backend.attrs) names.push_back(attr.name);
-    return diags.error_at(Code::BadOption, where, "backend `{}` has no attribute `{}`", backend.name, name)
-        .did_you_mean(support::closest(name, names));
-  }
-  std::optional<runtime::AttrValue> value = parse_value(*decl, text);
-  if (!value)
-    return diags.error_at(Code::BadOption, where, "`{}` is no value for `{}`", text, name)
-        .note(decl->span, "declared here");
-  auto is_value = [&](const runtime::AttrValue& allowed) { return equal(allowed, *value); };
-  if (!decl->allowed.empty() && std::none_of(decl->allowed.begin(), decl->allowed.end(), is_value)) {
-    return diags.error_at(Code::BadOption, where, "`{}` must be one of {}, not {}", name, allowed_text(*decl), text)
-        .note(decl->span, "declared here");
-  }
-  activation.active.attrs[name] = *value;
-  return true;
-}
-
 }  // namespace
 
-std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const std::vector<std::string>& targets,
+std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const BackendRequest& request,
                                                 support::Diagnostics& diags, const codegen::CodeTarget& code,
                                                 const CodePermission& permission) {
   std::vector<Activation> all;
@@ -149,26 +94,24 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
   const auto find_absence = [&](Activation& activation) {
     activation.absent = absence(*activation.active.backend, permission);
   };
-  if (targets.empty()) {
-    for (Activation& activation : all) find_absence(activation);
+  if (request.targets.empty()) {
+    for (Activation& activation : all) {
+      const ir::Backend& backend = *activation.active.backend;
+      activation.is_unnamed_model = is_simulated(backend) && !is_named(backend, request);
+      if (activation.is_unnamed_model) {
+        activation.absent =
+            fmt::format("a model of a chip, no device: `-t {}` or `--simulated` lets it take part", backend.name);
+      } else {
+        find_absence(activation);
+      }
+    }
     check_needs(all, std::vector<bool>(all.size(), true), code);
     return all;
   }
-  std::vector<bool> asked(all.size(), false);
+  const std::optional<std::vector<bool>> named = read_targets(request.targets, all, diags);
+  if (!named) return std::nullopt;
+  const std::vector<bool>& asked = *named;
   bool good = true;
-  for (const std::string& target : targets) {
-    std::vector<std::string> parts = runtime::split(target, ',');
-    auto it = std::find(names.begin(), names.end(), parts[0]);
-    if (it == names.end()) {
-      if (parts[0] == "host" && parts.size() == 1) continue;  // always there, with or without rules
-      good = diags.error_at(Code::BadOption, "-t", "no rule file declares a backend `{}`", parts[0])
-                 .did_you_mean(support::closest(parts[0], names));
-      continue;
-    }
-    auto at = static_cast<size_t>(it - names.begin());
-    asked[at] = true;
-    for (size_t i = 1; i < parts.size(); ++i) good &= set_attr(all[at], parts[i], diags);
-  }
   for (size_t i = 0; i < all.size(); ++i) {
     if (asked[i]) find_absence(all[i]);
   }

@@ -18,7 +18,7 @@ enum class CommandName {
 struct CommandRow {
   CommandName name;
   std::string_view word;       ///< `why-not`; of the first command empty
-  std::string_view arguments;  ///< for help: `MODEL NODES BACKEND -r RULES…`
+  std::string_view arguments;  ///< for help: `MODEL NODES BACKEND [-r RULES…]`
   std::string_view purpose;    ///< without a full stop: `compares all strategies in a table`
   std::string_view details;    ///< more sentences, or none
 };

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "compiler/import/onnx.h"
+#include "compiler/request/foreign_model.h"
 #include "compiler/request/write_model.h"
 #include "compiler/sema/model/open_dims.h"
 #include "compiler/syntax/parse_model.h"
@@ -83,6 +84,10 @@ std::unique_ptr<ModelSource> ModelSource::open(const std::string& path, support:
   std::unique_ptr<ModelSource> source(new ModelSource());
   source->path_ = path;
   source->access_ = std::move(access);
+  if (const std::optional<ForeignModel> foreign = find_foreign_model(path)) {
+    report_foreign_model(path, *foreign, diags);
+    return nullptr;
+  }
   if (source->path_.extension() == ".onnx") {
     source->onnx_ = import::OnnxFile::read(path, source->access_, diags);
     if (source->onnx_ == nullptr) return nullptr;

@@ -66,6 +66,9 @@ std::vector<OptionRow> make_table() {
   /// Those whose objective is not fixed.
   constexpr CommandSet kAnyObjective = kAll - Why - WhyNot - Diff;
   const std::vector<std::string_view> kRanges = {"--calibrate or --calibration"};
+  constexpr std::string_view kManyPlans =
+      "each strategy finds another plan; `collagec MODEL --strategy NAME` writes that of one";
+  constexpr std::string_view kIntegersMoveNodes = "a saved placement does not name the operators on integers";
   return {
 #include "compiler/request/options.def"
   };
@@ -117,6 +120,16 @@ std::vector<CommandName> commands_with(std::string_view flag) {
     if (find_option(flag, command.name) != nullptr) names.push_back(command.name);
   }
   return names;
+}
+
+std::string_view why_not_taken(std::string_view flag, CommandName command) {
+  for (const OptionRow& row : option_table()) {
+    if (!has_flag(row, flag)) continue;
+    for (const Refusal& refusal : row.refusals) {
+      if (refusal.commands.has(command)) return refusal.why;
+    }
+  }
+  return "";
 }
 
 void for_each_output(Request& request, const std::function<void(std::string&)>& change) {

@@ -49,6 +49,18 @@ inline constexpr int kAllThatFollow = -1;
 /// Whether the values name files, and what happens to them. ReadRules: of a folder, its rule files.
 enum class Files { None, Read, ReadRules, Written };
 
+/// An option that cannot be given too.
+struct Exclusion {
+  std::string_view option;  ///< `--report`
+  std::string_view why;     ///< after a colon
+};
+
+/// Commands that do not take the option.
+struct Refusal {
+  CommandSet commands;
+  std::string_view why;  ///< after a colon
+};
+
 struct OptionRow {
   std::string_view flags;  ///< `-o,--output`; without a dash: positional arguments
   AnyPlace place;
@@ -58,6 +70,7 @@ struct OptionRow {
   std::string_view value = "";  ///< `FILE`; empty: a flag
   Files files = Files::None;
   std::string help;                           ///< without a full stop
+  std::string brief = "";                     ///< what `collagec --help` says in its place
   std::string initial = "";                   ///< the default, where the initial value does not show it
   std::vector<Choice> choices = {};           ///< the only values
   std::vector<std::string> suggestions = {};  ///< values that the completion offers, of others too
@@ -71,8 +84,9 @@ struct OptionRow {
   std::string_view stated = "";       ///< what it means in a certificate; empty: the problem does not depend on it
   bool is_of_parts = false;           ///< what compiles a part of the model alone needs it as well
   bool needs_whole_plan = false;      ///< not for a model that runs in stages
-  std::vector<std::string_view> excludes = {};
+  std::vector<Exclusion> excludes = {};
   std::vector<std::string_view> needs = {};  ///< `--calibrate`, `--objective=latency`, `run or --calibrate`
+  std::vector<Refusal> refusals = {};        ///< of commands where a user may expect it
 };
 
 const std::vector<OptionRow>& option_table();
@@ -89,6 +103,9 @@ bool is_list(const OptionRow& row);
 const OptionRow* find_option(std::string_view flag, CommandName command);
 /// The commands that take the flag.
 std::vector<CommandName> commands_with(std::string_view flag);
+
+/// Why the command does not take the flag; empty: no row says so.
+std::string_view why_not_taken(std::string_view flag, CommandName command);
 
 /// Calls `change` for each path of a file that the request writes, but for those of `--save`.
 void for_each_output(Request& request, const std::function<void(std::string&)>& change);

@@ -308,7 +308,7 @@ class PlacementReader {
     for (NodeId id : graph_.node_ids()) names.push_back(graph_.node_name(id));
     diags_.error(Code::UndefinedValue, token.span, "the model has no {} `%{}`", what, token.text)
         .did_you_mean(support::closest(token.text, names))
-        .note("a placement names nodes as they are after the passes: `--emit=graph` prints them");
+        .note("a placement names nodes as they are after the passes: `--emit=nodes` prints them");
     names_are_good_ = false;
   }
 

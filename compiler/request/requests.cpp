@@ -3,6 +3,7 @@
 
 #include "compiler/import/tensor_proto.h"
 #include "compiler/request/rule_files.h"
+#include "runtime/core/text.h"
 
 namespace collage::driver {
 
@@ -16,6 +17,16 @@ place::SearchOptions Settings::search() const {
     search.max_states = kUnlimitedStates;
   }
   return search;
+}
+
+std::vector<std::string> Settings::named_backends() const {
+  std::vector<std::string> words = runtime::split(strategy.substr(strategy.find(':') + 1), ',');
+  for (const std::string& option : place) words.push_back(option.substr(option.rfind('=') + 1));
+  for (const std::vector<std::string>* options : {&memory, &allow}) {
+    for (const std::string& option : *options) words.push_back(option.substr(0, option.find('=')));
+  }
+  for (std::string& word : words) word = word.substr(0, word.find('['));
+  return words;
 }
 
 bool Request::executes() const {
@@ -46,7 +57,8 @@ void complete(Request& request) {
   // What lists or explains candidates shows all of their costs.
   costs.measures_all = costs.measures_all || command == Compare || command == Diff || command == Why ||
                        command == WhyNot || request.emit == Emit::Candidates;
-  // Machines that are not here cannot be timed.
+  // Machines that are not here take part in a simulation, and cannot be timed.
+  if (command == Simulate) request.settings.allows_simulated = true;
   if (command == Simulate && costs.mode == CostMode::Choose) costs.mode = CostMode::Estimate;
 }
 

@@ -23,7 +23,7 @@
 namespace collage::driver {
 
 /// The stage after which the compilation stops, and what it prints there. `All`: it does not stop.
-enum class Emit { All, Ast, Passes, Graph, Ir, Candidates, Placement, Lowering, Plan, Llvm, Asm, C, Onnx };
+enum class Emit { All, Ast, Passes, Nodes, Graph, Ir, Candidates, Placement, Lowering, Plan, Llvm, Asm, C, Onnx };
 
 /// Where costs that rules call `measured` come from. Choose: measured, if an active rule file says so.
 enum class CostMode { Choose, Measured, Estimate };
@@ -38,6 +38,7 @@ inline constexpr double kMeasureTimeout = 10;  ///< seconds
 inline constexpr int kKeptStages = 64;
 inline constexpr int kProfileRows = 10;
 inline constexpr int kTimedRuns = 20;
+inline constexpr double kProgressSeconds = 10;
 
 /// As many states as a search may take where time alone is its limit; it multiplies and adds to the number.
 inline constexpr uint64_t kUnlimitedStates = UINT64_MAX / 1024;
@@ -70,7 +71,8 @@ struct CostRequest {
 
 /// How a model is placed and compiled.
 struct Settings {
-  std::vector<std::string> targets{};  ///< `npu`, `npu,lanes=16`; empty: all backends
+  std::vector<std::string> targets{};  ///< `npu`, `npu,lanes=16`; empty: all backends that run on this machine
+  bool allows_simulated = false;       ///< and all models of chips
   std::vector<std::string> allow{};    ///< `f16,i8`, `npu=bf16`: formats that round
   bool allows_code = false;            ///< plug-ins and cost programs of rule files may run
   bool allows_outside = false;         ///< rule files may lead to any file
@@ -85,11 +87,14 @@ struct Settings {
   CostRequest costs{};
   std::optional<std::string> cache{};           ///< folder of code and solutions; empty: none; absent: the user's
   int threads = 1;                              ///< of the host
+  bool has_own_threads = false;                 ///< they were asked for: runs of small plans have as many
   codegen::CodeTarget code{};                   ///< of the host
   int evolve_evaluations = kEvolveEvaluations;  ///< placements that the strategy `evolve` measures
 
   /// A budget of time alone lifts the usual limit of states.
   place::SearchOptions search() const;
+  /// Returns the words where options name backends: of `--place`, `--memory`, `--allow` and `--strategy`.
+  std::vector<std::string> named_backends() const;
 };
 
 struct PassRequest {
@@ -160,6 +165,7 @@ struct Request {
   runner::TraceRequest trace{};
   bool prints_device_log = false;
   bool prints_times = false;
+  double progress_seconds = kProgressSeconds;  ///< between lines about long work in a log; 0: none
   JsonRequest json{};
   std::string report{};  ///< page to write; empty: none
   LimitRequest limits{};

@@ -90,7 +90,7 @@ std::optional<std::vector<NodeId>> select_lines(const Lines& lines, const ir::Gr
   }
   if (file.empty()) {
     return diags.error_at(Code::BadOption, option, "the model has no lines: its nodes go by name")
-        .note("`--emit=graph` prints them");
+        .note("`--emit=nodes` prints them");
   }
   if (!means(lines.file, file)) {
     return diags.error_at(Code::BadOption, option, "the model is `{}`, not `{}`", file, lines.file);
@@ -98,7 +98,7 @@ std::optional<std::vector<NodeId>> select_lines(const Lines& lines, const ir::Gr
   if (!nodes.empty()) return nodes;
   auto error = diags.error_at(Code::BadOption, option, "no node is written at {} of `{}`", text_of(lines), file);
   if (!nearest.empty()) error.note("{}", nearest);
-  return error.note("what passes fold or join has no line of its own any more: `--emit=graph` prints what is left");
+  return error.note("what passes fold or join has no line of its own any more: `--emit=nodes` prints what is left");
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ std::optional<std::vector<NodeId>> select_nodes(std::string selector, const ir::
   for (NodeId id : graph.node_ids()) names.push_back(graph.node_name(id));
   return diags.error_at(Code::BadOption, option, "the model has no node `{}`", selector)
       .did_you_mean(support::closest(selector, names))
-      .note("nodes are named by their results after the passes: `--emit=graph` prints them");
+      .note("nodes are named by their results after the passes: `--emit=nodes` prints them");
 }
 
 }  // namespace collage::driver

@@ -41,6 +41,10 @@ std::string set_stated_options(const StatedOptions& options, Request& request) {
   for (const auto& [flag, values] : options) {
     const OptionRow* row = find(flag);
     if (row == nullptr) return fmt::format("it states an option `{}`, which is not known", flag);
+    if (row->value.empty()) {
+      set_flag(*row, request);
+      continue;
+    }
     support::SourceManager sources;
     support::Diagnostics unheard(sources);
     const bool is_right = (is_list(*row) || values.size() == 1) && set_values(*row, values, flag, request, unheard);

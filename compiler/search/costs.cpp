@@ -112,7 +112,8 @@ bool open_fleet(const Settings& settings, const std::optional<measure::fleet::Wo
   if (!has_server) return true;
   const measure::TargetMachine here{measure::describe_machine(), measure::describe_build(measuring->worker.program)};
   measuring->here = here;
-  auto fleet = measure::fleet::Fleet::open({.address = address, .target = here, .verdict = verdict});
+  auto fleet =
+      measure::fleet::Fleet::open({.address = address, .target = here, .stop = measuring->stop, .verdict = verdict});
   if (!fleet) {
     if (filter) return diags.error_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
     diags.warning_at(Code::CostDatabase, name, "its workers cannot be asked: {}", fleet.message());
@@ -169,7 +170,8 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
       say(holder.text(), seconds);
     };
   }
-  if (listener.progress) measuring.progress = progress_to(listener);
+  if (listener.progress || listener.begin) measuring.progress = progress_to(listener);
+  measuring.stop = listener.stop_measuring;
   std::optional<measure::fleet::WorkerFilter> filter;
   if (!read_filter(settings.costs, &filter, diags)) return {};
   const auto verdict = std::make_shared<measure::postgres::Verdict>();
@@ -213,6 +215,23 @@ void warn_of_refused(const Settings& settings, const std::vector<std::string>& r
   }
 }
 
+namespace {
+
+/// `12 disturbed, 5 of them twice, which stay for a day: other programs used 1.4 of 2 processors`
+std::string disturbed_text(const measure::MeasuringStats& stats) {
+  std::string then;
+  if (stats.settled == 0) {
+    then = ", to be measured again";
+  } else if (stats.settled == stats.disturbed) {
+    then = " twice, kept for a day";
+  } else {
+    then = fmt::format(", {} of them twice, which are kept for a day", stats.settled);
+  }
+  return fmt::format("{} disturbed{}: {}", stats.disturbed, then, stats.disturbance);
+}
+
+}  // namespace
+
 std::string costs_line(const measure::MeasuringStats& stats, const place::LazyStats& lazy) {
   if (stats.measured + stats.from_cache + stats.answered + stats.by_workers == 0) return "";
   std::string text = fmt::format("{} measured, {} from cache", stats.measured, stats.from_cache);
@@ -227,8 +246,7 @@ std::string costs_line(const measure::MeasuringStats& stats, const place::LazySt
   if (lazy.rounds > 0) text += fmt::format(", {} rounds", lazy.rounds);
   if (stats.repeated > 0) text += fmt::format("   {} again, which had been disturbed", stats.repeated);
   if (lazy.below > 0) text += fmt::format("   {} below their bound, which was lowered", lazy.below);
-  if (stats.disturbed > 0)
-    text += fmt::format("   {} disturbed, to be measured again: {}", stats.disturbed, stats.disturbance);
+  if (stats.disturbed > 0) text += "   " + disturbed_text(stats);
   size_t failed = 0;
   const std::string* most = nullptr;
   for (const auto& [reason, count] : stats.failures) {

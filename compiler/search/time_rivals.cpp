@@ -118,10 +118,12 @@ FoundPlacement time_rivals(const SearchInput& input, FoundPlacement best, measur
     if (is_faster && (fastest == 0 || time.cost < times[fastest].cost)) fastest = t;
   }
   report->text += ", timed in turn";
+  report->timed = times[0].cost;
   if (fastest == 0) return best;
   std::optional<FoundPlacement> taken = with_measured_costs(input, rivals[fastest - 1].found, best.bound, costs);
   if (!taken) return best;
   report->is_taken = true;
+  report->timed = times[fastest].cost;
   report->text += fmt::format(": {} is built", rivals[fastest - 1].strategy);
   taken->optimal = false;
   taken->states = best.states;

@@ -6,6 +6,7 @@
 // without timing.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "compiler/measure/measured_costs.h"
@@ -16,6 +17,7 @@ namespace collage::driver {
 struct RivalReport {
   std::string text;       ///< `optimal 90 us, single:host 80 us, timed in turn: single:host is built`; empty: no rival
   bool is_taken = false;  ///< the placement is a rival's
+  std::optional<runtime::Duration> timed{};  ///< what the returned placement took as a whole, beside the others
 };
 
 /// Returns `best` or a rival that is faster.

@@ -87,7 +87,7 @@ bool StageProgram::compile(Settings settings, const StageSettings& from, support
     return diags.error_at(support::Code::BadOption, "check", "stages of a model cannot be checked on several hosts");
   }
   backends_ = backends_of(program_->built.plan);
-  executor_ = load_program(*program_, compilation_->settings().threads, diags);
+  executor_ = load_program(*program_, run_threads(*program_, compilation_->settings()), diags);
   return executor_ != nullptr;
 }
 

@@ -11,10 +11,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,7 @@
 
 namespace collage {
 
-/// A step that failed. The text has all diagnostics of the compiler, or the message of the runtime.
+/// A step that failed. The text has its diagnostics, or the message of the runtime.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,17 +45,34 @@ using Owned = std::unique_ptr<Handle, Free<free>>;
 
 using CompilerHandle = std::shared_ptr<collage_compiler>;
 
-/// A failed step throws what its compiler has to say.
-template <typename Handle>
-Handle* check(Handle* handle, const CompilerHandle& compiler) {
-  if (handle == nullptr) throw Error(collage_diagnostics_text(compiler.get()));
-  return handle;
-}
+/// Made before a step of a compiler: a failed one throws the diagnostics that have come since.
+class Step {
+ public:
+  explicit Step(const CompilerHandle& compiler)
+      : compiler_(compiler.get()), first_(collage_diagnostic_count(compiler.get())) {}
 
-inline std::string take(char* text, const CompilerHandle& compiler) {
-  const Owned<char, collage_text_free> owner(check(text, compiler));
-  return text;
-}
+  template <typename Handle>
+  Handle* check(Handle* handle) const {
+    if (handle == nullptr) fail();
+    return handle;
+  }
+  void check(int failed) const {
+    if (failed != 0) fail();
+  }
+  std::string take(char* text) const {
+    const Owned<char, collage_text_free> owner(check(text));
+    return text;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    std::string text = collage_diagnostics_text_from(compiler_, first_);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    throw Error(text);
+  }
+  collage_compiler* compiler_;
+  std::size_t first_;
+};
 
 }  // namespace detail
 
@@ -256,25 +275,29 @@ class Placement {
 
   double value() const { return collage_placement_value(handle_.get()); }
   double bound() const { return collage_placement_bound(handle_.get()); }
-  std::string summary() const { return take(collage_placement_summary(handle_.get())); }
-  std::string text() const { return take(collage_placement_text(handle_.get())); }
-  std::string json() const { return take(collage_placement_json(handle_.get())); }
-  std::string summary_json() const { return take(collage_placement_summary_json(handle_.get())); }
-  std::string nodes_json() const { return take(collage_placement_nodes_json(handle_.get())); }
-  std::string why(const std::string& nodes) const { return take(collage_why(handle_.get(), nodes.c_str())); }
+  std::string summary() const { return step().take(collage_placement_summary(handle_.get())); }
+  std::string text() const { return step().take(collage_placement_text(handle_.get())); }
+  std::string json() const { return step().take(collage_placement_json(handle_.get())); }
+  std::string summary_json() const { return step().take(collage_placement_summary_json(handle_.get())); }
+  std::string nodes_json() const { return step().take(collage_placement_nodes_json(handle_.get())); }
+  std::string why(const std::string& nodes) const { return step().take(collage_why(handle_.get(), nodes.c_str())); }
   std::string why_not(const std::string& nodes, const std::string& backend) const {
-    return take(collage_why_not(handle_.get(), nodes.c_str(), backend.c_str()));
+    return step().take(collage_why_not(handle_.get(), nodes.c_str(), backend.c_str()));
   }
-  std::string why_json(const std::string& nodes) const { return take(collage_why_json(handle_.get(), nodes.c_str())); }
+  std::string why_json(const std::string& nodes) const {
+    return step().take(collage_why_json(handle_.get(), nodes.c_str()));
+  }
   std::string why_not_json(const std::string& nodes, const std::string& backend) const {
-    return take(collage_why_not_json(handle_.get(), nodes.c_str(), backend.c_str()));
+    return step().take(collage_why_not_json(handle_.get(), nodes.c_str(), backend.c_str()));
   }
   /// Every strategy, run `runs` times each.
-  std::string compare_json(int runs = 0) const { return take(collage_compare_json(handle_.get(), runs)); }
-  Executable build() const { return Executable(detail::check(collage_build(handle_.get()), compiler_)); }
+  std::string compare_json(int runs = 0) const { return step().take(collage_compare_json(handle_.get(), runs)); }
+  /// Measures the costs that the search did without: later answers are by them.
+  void measure() const { step().check(collage_placement_measure(handle_.get())); }
+  Executable build() const { return Executable(step().check(collage_build(handle_.get()))); }
 
  private:
-  std::string take(char* text) const { return detail::take(text, compiler_); }
+  detail::Step step() const { return detail::Step(compiler_); }
   detail::CompilerHandle compiler_;
   detail::Owned<collage_placement, collage_placement_free> handle_;
 };
@@ -284,7 +307,7 @@ class Model {
  public:
   Model(collage_model* model, detail::CompilerHandle compiler) : compiler_(std::move(compiler)), handle_(model) {}
 
-  Placement place() const { return {detail::check(collage_place(handle_.get()), compiler_), compiler_}; }
+  Placement place() const { return {detail::Step(compiler_).check(collage_place(handle_.get())), compiler_}; }
 
  private:
   detail::CompilerHandle compiler_;
@@ -302,29 +325,59 @@ struct Diagnostic {
 /// Settings, rules and diagnostics. Copies share them.
 class Compiler {
  public:
-  Compiler() : handle_(collage_compiler_create(COLLAGE_ABI_VERSION), collage_compiler_free) {
+  /// Is called with what a step is at, and throws nothing.
+  using Listener = std::function<void(const collage_progress&)>;
+
+  Compiler()
+      : listener_(std::make_shared<Listener>()),
+        handle_(collage_compiler_create(COLLAGE_ABI_VERSION),
+                [listener = listener_](collage_compiler* compiler) { collage_compiler_free(compiler); }) {
     if (handle_ == nullptr) throw Error("libcollage_compiler has another ABI version than this program");
   }
 
   Compiler& set(const std::string& name, const std::string& value) {
-    return check(collage_compiler_set(handle_.get(), name.c_str(), value.c_str()));
+    step().check(collage_compiler_set(handle_.get(), name.c_str(), value.c_str()));
+    return *this;
   }
   /// In place of the rules that came with the library.
   Compiler& rules(const std::vector<std::string>& paths) {
     std::vector<const char*> texts;
     for (const std::string& path : paths) texts.push_back(path.c_str());
-    return check(collage_compiler_rules(handle_.get(), texts.data(), texts.size()));
+    step().check(collage_compiler_rules(handle_.get(), texts.data(), texts.size()));
+    return *this;
+  }
+  /// The same for one file or folder.
+  template <typename Path, typename = std::enable_if_t<std::is_convertible_v<const Path&, std::string>>>
+  Compiler& rules(const Path& path) {
+    return rules(std::vector<std::string>{path});
   }
   /// A file in memory: these bytes are read in place of what lies at `path`.
   Compiler& file(const std::string& path, const std::string& bytes) {
-    return check(collage_compiler_file(handle_.get(), path.c_str(), bytes.data(), bytes.size()));
+    step().check(collage_compiler_file(handle_.get(), path.c_str(), bytes.data(), bytes.size()));
+    return *this;
   }
   /// Frees the bytes of a file in memory.
   Compiler& forget_file(const std::string& path) {
-    return check(collage_compiler_file(handle_.get(), path.c_str(), nullptr, 0));
+    step().check(collage_compiler_file(handle_.get(), path.c_str(), nullptr, 0));
+    return *this;
   }
+  /// As collage_compiler_listen; empty: none is called any more.
+  Compiler& listen(Listener listener) {
+    *listener_ = std::move(listener);
+    const collage_listener call = [](void* context, const collage_progress* progress) {
+      (*static_cast<Listener*>(context))(*progress);
+    };
+    step().check(collage_compiler_listen(handle_.get(), *listener_ ? call : nullptr, listener_.get()));
+    return *this;
+  }
+  /// As collage_compiler_stop: from any thread, and from a signal handler.
+  void stop(bool stops = true) const { collage_compiler_stop(handle_.get(), stops ? 1 : 0); }
+
+  /// The backends of the rules, and what they are on this machine.
+  std::string backends_json() const { return step().take(collage_backends_json(handle_.get())); }
+
   Model load(const std::string& path) const {
-    return {detail::check(collage_model_load(handle_.get(), path.c_str()), handle_), handle_};
+    return {step().check(collage_model_load(handle_.get(), path.c_str())), handle_};
   }
 
   /// What kernels, conversions and copies take. `inputs` empty: random ones.
@@ -333,17 +386,16 @@ class Compiler {
       throw std::invalid_argument("a buffer is missing or too many: the executable has " +
                                   std::to_string(executable.input_count()) + " inputs");
     }
-    return detail::take(collage_profile_json(handle_.get(), executable.get(), inputs.empty() ? nullptr : inputs.data()),
-                        handle_);
+    return step().take(collage_profile_json(handle_.get(), executable.get(), inputs.empty() ? nullptr : inputs.data()));
   }
 
   /// The same of the specialisation for the shapes of the inputs.
   std::string profile_arrays_json(const Executable& executable, const std::vector<Array>& inputs) const {
-    return detail::take(collage_profile_arrays_json(handle_.get(), executable.get(), inputs.data(), inputs.size()),
-                        handle_);
+    return step().take(collage_profile_arrays_json(handle_.get(), executable.get(), inputs.data(), inputs.size()));
   }
 
-  std::string diagnostics_json() const { return detail::take(collage_diagnostics_json(handle_.get()), handle_); }
+  std::string diagnostics_json() const { return step().take(collage_diagnostics_json(handle_.get())); }
+  /// Returns those of all steps, until they are cleared.
   std::vector<Diagnostic> diagnostics() const {
     std::vector<Diagnostic> all;
     for (std::size_t i = 0; i < collage_diagnostic_count(handle_.get()); ++i) {
@@ -357,11 +409,9 @@ class Compiler {
   void clear_diagnostics() { collage_diagnostics_clear(handle_.get()); }
 
  private:
-  Compiler& check(int failed) {
-    if (failed != 0) throw Error(collage_diagnostics_text(handle_.get()));
-    return *this;
-  }
+  detail::Step step() const { return detail::Step(handle_); }
   friend class DynamicSession;
+  std::shared_ptr<Listener> listener_;  ///< lives as long as the handle
   detail::CompilerHandle handle_;
 };
 
@@ -371,7 +421,7 @@ class DynamicSession {
   /// Keeps the `kept` specialisations that were used last.
   DynamicSession(const Compiler& compiler, const std::string& path, std::size_t kept = 8)
       : compiler_(compiler.handle_),
-        handle_(detail::check(collage_dynamic_session_create(compiler_.get(), path.c_str(), kept), compiler_)) {}
+        handle_(detail::Step(compiler_).check(collage_dynamic_session_create(compiler_.get(), path.c_str(), kept))) {}
 
   std::vector<std::string> inputs() const {
     std::vector<std::string> names;
@@ -381,9 +431,7 @@ class DynamicSession {
   }
   /// In the order of the inputs.
   std::vector<Array> run(const std::vector<Array>& inputs) {
-    if (collage_dynamic_session_run(handle_.get(), inputs.data(), inputs.size()) != 0) {
-      throw Error(collage_diagnostics_text(compiler_.get()));
-    }
+    detail::Step(compiler_).check(collage_dynamic_session_run(handle_.get(), inputs.data(), inputs.size()));
     std::vector<Array> results;
     for (std::size_t i = 0; i < collage_dynamic_session_result_count(handle_.get()); ++i)
       results.push_back(*collage_dynamic_session_result(handle_.get(), i));

@@ -63,12 +63,13 @@ COLLAGE_API int collage_compiler_file(collage_compiler* compiler, const char* pa
  *     cost-db-lost  forget | estimate | FILE: what follows where that server is lost
  *     measure-on   arch=aarch64, cpu=…, host=… or name=…: the machine of workers on that server whose costs count
  *     cache        FOLDER of compiled code and of solved searches; empty: they are not kept
- *     threads      N
+ *     threads      N; without it one per core, and runs of plans of little work have one (collage_session_create)
  *     cpu          the processor that host code is for, as LLVM names it: haswell, x86-64-v3; empty: this one
  *     numerics     strict | f32 | fast: what generated code may compute f32 sums by
  *     budget       SECONDS of the search
  *     max-states   N, a budget that does not depend on the machine
  *     strict       true | false: a backend that is absent or fails is an error
+ *     simulated    true | false: models of chips take part that no target, rule file or constraint names
  *     allow-code   true | false: plug-ins and cost programs that rule files name may run
  *     allow-outside  true | false: models and rule files may lead to files outside their folders
  *     placement    FILE: a placement to be followed; empty: none
@@ -102,11 +103,36 @@ COLLAGE_API size_t collage_diagnostic_count(const collage_compiler* compiler);
 COLLAGE_API int collage_diagnostic_get(collage_compiler* compiler, size_t index, collage_diagnostic* diagnostic);
 /* All of them as lines for people, with the lines of source that they are about. */
 COLLAGE_API const char* collage_diagnostics_text(collage_compiler* compiler);
+/* The same of those from the index `first` on: what a step left, with the count of before it. */
+COLLAGE_API const char* collage_diagnostics_text_from(collage_compiler* compiler, size_t first);
 /* All of them as a JSON list: severity, code, file, message, and where the place is in a text, line, column, end_line,
  * end_column, and source, the line itself; notes: objects with message, and file, line and column where they have a
  * place. NULL after an error. */
 COLLAGE_API char* collage_diagnostics_json(collage_compiler* compiler);
 COLLAGE_API void collage_diagnostics_clear(collage_compiler* compiler);
+
+/* What a long step is at. */
+typedef struct collage_progress {
+  const char* work; /* measuring, searching, compiling, checking or running */
+  size_t done;
+  size_t of;          /* 0: it is not known */
+  const char* detail; /* what is worked on; of a search its cost, bound and gap; "" where there is nothing to say */
+} collage_progress;
+typedef void (*collage_listener)(void* context, const collage_progress* progress);
+
+/* From now on `listener` is called while steps of the compiler work, by the thread that called the step, up to some
+ * hundred times a second. The progress lives until it returns. It may call collage_compiler_stop and nothing else of
+ * the compiler. NULL: none is called any more. 0 after success. */
+COLLAGE_API int collage_compiler_listen(collage_compiler* compiler, collage_listener listener, void* context);
+/* `stops` 1: makes the step that is at work fail soon, or else the next one; later steps are not concerned. Costs that
+ * were measured are kept. 0: takes that back where no step has failed of it yet. From any thread, and from a signal
+ * handler. */
+COLLAGE_API void collage_compiler_stop(collage_compiler* compiler, int32_t stops);
+
+/* The backends of the rules as the JSON list of `collagec backends --json`: name, kind (`real`: runs on this machine;
+ * `absent`, with reason; `model of a chip`: its times are what its rules say), runs_by (`onednn 2.6.3`, `generated
+ * code`), rules (their number) and file. NULL after an error. */
+COLLAGE_API char* collage_backends_json(collage_compiler* compiler);
 
 /* Reads a model: .onnx, or a text in the model language. */
 COLLAGE_API collage_model* collage_model_load(collage_compiler* compiler, const char* path);
@@ -130,8 +156,9 @@ COLLAGE_API char* collage_placement_summary_json(const collage_placement* placem
 COLLAGE_API char* collage_placement_nodes_json(const collage_placement* placement);
 /* Why nodes are where they are: NAME, a pattern, op:NAME or model.ir:12-20. NULL after an error.
  *
- * Both questions are about placements for `latency`; with another objective they are errors. Measured costs that the
- * search did without are measured first, which may take a while. */
+ * Both questions are about placements for `latency`; with another objective they are errors. Answers are by the costs
+ * that are known. One that was not measured is what similar ones let expect, and the answer says so: `about 1.2 ms
+ * more: …; 2 costs not measured`. */
 COLLAGE_API char* collage_why(const collage_placement* placement, const char* nodes);
 /* Why nodes are not on a backend. NULL after an error. */
 COLLAGE_API char* collage_why_not(const collage_placement* placement, const char* nodes, const char* backend);
@@ -142,6 +169,10 @@ COLLAGE_API char* collage_why_not_json(const collage_placement* placement, const
  * run so often on random inputs, in turn with the others, and compared with the reference kernels; a result that
  * differs is an error. Measured costs that the search did without are measured first. NULL after an error. */
 COLLAGE_API char* collage_compare_json(const collage_placement* placement, int32_t runs);
+/* Measures the costs that the search did without, which may take minutes: later answers are by them. The placement
+ * stays as it is; where another one costs less by them, an answer says that compiling again would find it. 0 after
+ * success. */
+COLLAGE_API int collage_placement_measure(const collage_placement* placement);
 COLLAGE_API void collage_placement_free(collage_placement* placement);
 
 /* Compiles a placement. What is placed over the hosts of a cluster runs on all of them in this process, and is saved as

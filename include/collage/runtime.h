@@ -104,7 +104,10 @@ COLLAGE_API const char* collage_executable_shape_name(const collage_executable* 
 COLLAGE_API collage_executable* collage_executable_shape(const collage_executable* executable, size_t index,
                                                          char* error, size_t error_size);
 
-/* Loads an executable. `threads`: of the host, at most 1024; 0: as many as it was compiled for. NULL after an error. */
+/* Loads an executable. `threads`: of the host, at most 1024. 0: as many as were asked for when it was compiled, by the
+ * setting `threads` or `--threads`; where none were, one for a plan of little work, which more threads would not make
+ * faster (about 50 us by one), and one per core for others. Where many threads of the caller run models at once, 1
+ * serves them best. NULL after an error. */
 COLLAGE_API collage_session* collage_session_create(const collage_executable* executable, int32_t threads, char* error,
                                                     size_t error_size);
 /* One run. Buffers are the caller's, in the order of the executable's inputs and outputs, each of the bytes that its

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import sys
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 
 def is_module(model: Any) -> bool:
@@ -21,10 +21,22 @@ def _input_names(module: Any, count: int) -> Optional[Tuple[str, ...]]:
     return tuple(names[:count]) if len(names) >= count else None
 
 
+def _count_tensors(results: Any) -> int:
+    """Tensors in what a module returns, in the order in which an export flattens it."""
+    if isinstance(results, (tuple, list)):
+        return sum(map(_count_tensors, results))
+    if isinstance(results, dict):
+        return sum(map(_count_tensors, results.values()))
+    return int(hasattr(results, "dtype"))
+
+
 def export(module: Any, inputs: Any, opset: Optional[int]) -> bytes:
-    """The module as an ONNX file, in inference mode, for inputs of the shapes and types of `inputs`."""
+    """The module as an ONNX file, in inference mode, for inputs of the shapes and types of `inputs`. Results are output0, output1, …"""
     import torch
 
+    if isinstance(module, torch.jit.ScriptModule):
+        raise TypeError("a module that was traced or scripted by torch.jit has no signature to export by: give the torch.nn.Module that "
+                        "it was made of, or the ONNX file that torch.onnx.export makes of it")
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     options: Dict[str, Any] = {} if opset is None else {"opset_version": opset}
     if all(isinstance(one, torch.Tensor) for one in arguments):
@@ -33,6 +45,21 @@ def export(module: Any, inputs: Any, opset: Optional[int]) -> bytes:
             options["input_names"] = names
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
         options["dynamo"] = False  # that exporter needs further packages
-    file = io.BytesIO()
-    torch.onnx.export(module, arguments, file, **options)
-    return file.getvalue()
+
+    def exported(results: int) -> bytes:
+        file = io.BytesIO()
+        torch.onnx.export(module, arguments, file, output_names=[f"output{i}" for i in range(results)], **options)
+        return file.getvalue()
+
+    counts: List[int] = []
+    hook = module.register_forward_hook(lambda _module, _inputs, results: counts.append(_count_tensors(results)))
+    try:
+        file = exported(1)
+    finally:
+        hook.remove()
+    if not counts or counts[-1] < 2:
+        return file
+    try:
+        return exported(counts[-1])  # how many there are shows only a run
+    except RuntimeError:  # some are no results of the file: names of its own are right for these
+        return file

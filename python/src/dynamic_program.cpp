@@ -17,7 +17,8 @@ std::vector<std::string> decoded_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
-DynamicProgram::DynamicProgram(const collage::Compiler& compiler, const std::string& path, size_t kept) {
+DynamicProgram::DynamicProgram(const WatchedCompiler& compiler, const std::string& path, size_t kept)
+    : compiler_(compiler) {
   {
     const py::gil_scoped_release released;
     session_.emplace(compiler, path, kept);
@@ -34,8 +35,16 @@ std::vector<Tensor> DynamicProgram::run(const py::tuple& by_place, const py::dic
   Arrays given;
   for (size_t i = 0; i < values.size(); ++i) given.add(values[i], port_for(values[i], inputs_[i], nullptr));
   const std::vector<collage::Array> arrays = given.arrays();
-  const py::gil_scoped_release released;
-  return tensors_of(session_->run(arrays));
+  std::vector<Tensor> results;
+  try {
+    const WatchedCompiler::SignalScope looks(compiler_);
+    const py::gil_scoped_release released;
+    results = tensors_of(session_->run(arrays));
+  } catch (const collage::Error&) {
+    if (PyErr_Occurred() == nullptr) throw;
+  }
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return results;
 }
 
 }  // namespace collage::python

@@ -10,17 +10,18 @@
 
 #include "include/collage/collage.hpp"
 #include "python/src/tensor.h"
+#include "python/src/watched_compiler.h"
 
 namespace collage::python {
 
 /// Used by one thread at a time, together with its compiler, with the GIL held; runs release it.
 class DynamicProgram {
  public:
-  DynamicProgram(const collage::Compiler& compiler, const std::string& path, size_t kept);
+  DynamicProgram(const WatchedCompiler& compiler, const std::string& path, size_t kept);
 
   /// Names, as UTF-8.
   const std::vector<std::string>& inputs() const { return inputs_; }
-  /// One run.
+  /// One run. Where it compiles, handlers of signals run meanwhile.
   std::vector<Tensor> run(const pybind11::tuple& by_place, const pybind11::dict& by_name);
   /// Specialisations made so far.
   size_t made() const { return session_->made(); }
@@ -28,6 +29,7 @@ class DynamicProgram {
   std::vector<std::string> result_names() const;
 
  private:
+  WatchedCompiler compiler_;
   std::optional<collage::DynamicSession> session_;  ///< always there
   std::vector<std::string> inputs_;
 };

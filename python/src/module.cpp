@@ -13,6 +13,7 @@
 #include "python/src/dynamic_program.h"
 #include "python/src/program.h"
 #include "python/src/text.h"
+#include "python/src/watched_compiler.h"
 
 namespace py = pybind11;
 
@@ -63,10 +64,17 @@ py::tuple shape_of(const std::vector<int64_t>& shape) {
   return tuple;
 }
 
+/// None, or work, done, of and detail.
+py::object progress_of(const collage::python::WatchedCompiler& compiler) {
+  const std::optional<collage::python::Progress> now = compiler.progress();
+  if (!now) return py::none();
+  return py::make_tuple(now->work, now->done, now->of, collage::python::decoded(now->detail));
+}
+
 void bind_compiler(py::module_& m) {
-  using collage::Compiler;
   using collage::Model;
   using collage::Placement;
+  using Compiler = collage::python::WatchedCompiler;
   py::class_<Compiler>(m, "Compiler")
       .def(py::init<>())
       .def("set", [](Compiler& c, const std::string& name, const std::string& value) { c.set(name, value); })
@@ -75,6 +83,10 @@ void bind_compiler(py::module_& m) {
       .def("file", [](Compiler& c, const std::string& path, const py::bytes& bytes) { c.file(path, bytes); })
       .def("forget_file", [](Compiler& c, const std::string& path) { c.forget_file(path); })
       .def("load", &Compiler::load, Released())
+      .def("backends_json", [](const Compiler& c) { return released_text([&] { return c.backends_json(); }); })
+      .def(
+          "stop", [](const Compiler& c, bool stops) { c.stop(stops); }, py::arg("stops") = true)
+      .def("progress", &progress_of)
       .def("clear_diagnostics", &Compiler::clear_diagnostics)
       .def("diagnostics_json", [](const Compiler& c) { return collage::python::decoded(c.diagnostics_json()); })
       .def("profile_json",
@@ -108,6 +120,7 @@ void bind_compiler(py::module_& m) {
            })
       .def("compare_json",
            [](const Placement& p, int runs) { return released_text([&] { return p.compare_json(runs); }); })
+      .def("measure", &Placement::measure, Released())
       .def("build", [](const Placement& placement, int threads) {
         std::optional<collage::Executable> executable;
         {
@@ -135,7 +148,7 @@ py::tuple objects_of(std::vector<Tensor> results) {
 
 void bind_dynamic_program(py::module_& m) {
   py::class_<DynamicProgram>(m, "DynamicProgram", without_new())
-      .def_static("open", [](const collage::Compiler& compiler, const std::string& path,
+      .def_static("open", [](const collage::python::WatchedCompiler& compiler, const std::string& path,
                              size_t kept) { return std::make_unique<DynamicProgram>(compiler, path, kept); })
       .def_property_readonly("inputs", &DynamicProgram::inputs)
       .def_property_readonly("result_names", &DynamicProgram::result_names)

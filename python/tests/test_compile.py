@@ -2,6 +2,7 @@
 """Models and settings in all forms."""
 import pathlib
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -69,11 +70,20 @@ def test_torch_module(compiled):
     picture, scale = torch.randn(2, 3, 8, 8), torch.tensor([2.0])
     program = compiled(net, (picture, scale))
     assert [port.name for port in program.inputs] == ["picture", "scale"]
+    assert [port.name for port in program.outputs] == ["output0"]
     with torch.no_grad():
         expected = net.eval()(picture, scale)
     np.testing.assert_allclose(program(picture, scale), expected.numpy(), rtol=1e-4, atol=1e-4)
     with pytest.raises(TypeError, match="needs example inputs"):
         compiled(net)
+    with pytest.raises(TypeError, match="traced or scripted by torch.jit"):
+        compiled(torch.jit.trace(net, (picture, scale)), (picture, scale))
+
+    class Two(torch.nn.Module):
+        def forward(self, x):
+            return x + 1, (x * 2, x - 1)
+
+    assert [port.name for port in compiled(Two(), (scale,)).outputs] == ["output0", "output1", "output2"]
 
 
 def test_refuses_what_is_no_model(compiled):
@@ -127,6 +137,22 @@ def test_shapes(compiled):
         program = compiled(OPEN, shapes=shapes)
         assert program.inputs[0].shape == (5, 3)
         np.testing.assert_array_equal(program(np.full((5, 3), -1, "float32")), np.zeros((5, 3)))
+
+
+def test_an_open_batch_is_warned_of(compiled):
+    with pytest.warns(collage.ShapeWarning, match="`batch` of the model is open and taken as 1: shapes={'batch': N}") as warned:
+        program = compiled(OPEN)
+    assert warned[0].filename.endswith("conftest.py")  # where `compile` was called
+    assert program(np.zeros((1, 3), "float32")).shape == (1, 3)
+    for run in (program, program.tensors):
+        with pytest.raises(ValueError, match=r"not the shape \[2, 3\]; `batch` was taken as 1: compile with shapes={'batch': 2}"):
+            run(np.zeros((2, 3), "float32"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fixed = compiled(OPEN, shapes={"batch": 1})
+    with pytest.raises(ValueError) as error:
+        fixed(np.zeros((2, 3), "float32"))
+    assert "shapes=" not in str(error.value)
 
 
 def test_placements_are_followed(compiled, tmp_path):

@@ -105,7 +105,49 @@ def test_other_wrong_arguments(digits, tmp_path):
 
 
 def test_packages_that_cannot_be_written(digits, tmp_path):
-    assert "cannot write" in str(failure(digits.save, tmp_path / "no/such/folder/x.collage"))
+    error = failure(digits.save, tmp_path / "no/such/folder/x.collage")
+    assert "cannot write" in str(error) and isinstance(error, FileNotFoundError)
+
+
+def test_classes_of_python(compiled, digits, tmp_path):
+    model = "model @m(%x: f32[4]) -> (%y: f32[4]) {\n  %y = Relu(%x)\n}\n"
+    for call in (lambda: compiled("no/such/model.ir"), lambda: compiled("no/such/model.onnx"), lambda: collage.load(tmp_path / "no"),
+                 lambda: compiled(model, rules=["no/such.rules"]), lambda: compiled(model, placement="no/such.placement")):
+        with pytest.raises(FileNotFoundError) as error:
+            call()
+        assert isinstance(error.value, collage.CollageError) and error.value.errno == 2, error.value
+        again = pickle.loads(pickle.dumps(error.value))
+        assert type(again) is type(error.value) and str(again) == str(error.value)
+    for keywords in ({"strategy": "fastest"}, {"objective": "beauty"}, {"cpu": "z80"}, {"target": ["nvidia"]},
+                     {"shapes": {"batch": 2}}, {"constraints": {"place": "y=nvidia"}}):
+        with pytest.raises(ValueError) as error:
+            compiled(model, **keywords)
+        assert isinstance(error.value, collage.DiagnosticError), keywords
+    with pytest.raises(TypeError, match="no such setting"):
+        compiled(model, stratgy="optimal")
+    with pytest.raises(ValueError, match="no_such_node"):
+        digits.explain("no_such_node")
+    assert not isinstance(failure(compiled, model.replace("Relu", "Relux")), (OSError, ValueError, TypeError))
+
+
+def test_messages_name_arguments(compiled, digits):
+    from collage import _words
+
+    for option, argument in (("--strategy=greedy", "strategy='greedy'"), ("-t npu", "target='npu'"), ("-t host -t xnnpack", "target=['host', 'xnnpack']"),
+                             ("--strict", "strict=True"), ("--simulated", "simulated=True"), ("--cost-db FILE", "cost_db=FILE"),
+                             ("--cache=", "cache=''"), ("--shape h=8,w=N", "shapes={'h': 8, 'w': N}"), ("--shape batch", "shapes['batch']"),
+                             ("--buckets n=1,8", "buckets={'n': [1, 8]}"), ("--place", "constraints['place']"),
+                             ("--forbid a=npu", "constraints={'forbid': 'a=npu'}"), ("--emit=graph", "collagec --emit=graph"),
+                             ("-r", "rules"), ("model.ir: input 'x'", "model.ir: input 'x'")):
+        assert _words.argument(option) == argument
+    assert _words.in_python("`-t` or `collagec run m --input NAME=FILE`") == "`target` or `collagec run m --input NAME=FILE`"
+    assert _words.rendered("--cpu: error: `--strict`\n  2 | `--strict`") == "cpu: error: `strict=True`\n  2 | `--strict`"
+    model = "model @m(%x: f32[4]) -> (%y: f32[4]) {\n  %y = Relu(%x)\n}\n"
+    for keywords in ({"strategy": "fastest"}, {"target": ["nvidia"]}, {"cpu": "z80"}, {"constraints": {"place": "y=nvidia"}}):
+        error = failure(compiled, model, **keywords)
+        (name,) = keywords
+        assert error.file.startswith(name) and str(error).startswith(name), str(error)
+    assert failure(digits.explain, "conv1", "no_such_backend").file == "explain"
 
 
 def test_a_program_outlives_wrong_calls(digits, images):

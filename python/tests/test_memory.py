@@ -20,8 +20,10 @@ def test_compile_run_drop(compiled, digits_path, images):
             program.placement
         return resident()
 
-    warm = cycles(10)
-    assert cycles(30) - warm < 8 << 20
+    # Each compilation has a thread of its own, and malloc keeps pools for threads: at first they grow. A leak always does.
+    resident_after = [cycles(30) for _ in range(4)]
+    growth = [after - before for before, after in zip(resident_after, resident_after[1:])]
+    assert min(growth) < 4 << 20, growth
 
 
 def test_results(compiled, digits_path, images):

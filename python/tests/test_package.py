@@ -21,6 +21,7 @@ def test_wheel(build, tmp_path, digits_path):
     with zipfile.ZipFile(tmp_path / name) as wheel:
         names = wheel.namelist()
         wheel.extractall(tmp_path / "site")
+        metadata = wheel.read(next(one for one in names if one.endswith(".dist-info/METADATA"))).decode()
     assert "collage/py.typed" in names and "collage/native/share/collage/rules/host.rules" in names
     assert [one for one in names if "libcollage" in one] == [
         "collage/native/lib/libcollage_compiler.so.1", "collage/native/lib/libcollage_runtime.so.1"]
@@ -39,6 +40,24 @@ def test_wheel(build, tmp_path, digits_path):
     assert said[0] == f"{tmp_path}/site/collage/__init__.py (1, 10)"
     assert said[1].count(f"{tmp_path}/site/collage/native/lib/") == 2 and str(build) not in said[1]
     assert "npu" in said[2]
+    check_missing_libraries(tmp_path / "site", metadata)
+
+
+def check_missing_libraries(site, metadata):
+    """The wheel names the packages that it needs; where a library is missing, an import says which package has it."""
+    listed = site / "collage/native/share/collage/libraries.txt"
+    rows = dict(line.split() for line in listed.read_text().splitlines())
+    assert "libc.so.6" in rows and not any("collage" in library for library in rows)
+    assert {package for package in rows.values() if package != "-"} == set(re.findall(r"(?m)^Requires-External: (\S+)$", metadata))
+    with open(listed, "a") as lines:
+        lines.write("libcollage_runtime.so.1 lost-and-found\n")
+    next(site.rglob("libcollage_runtime.so.1")).unlink()
+    imported = subprocess.run([sys.executable, "-B", "-c", "import collage"], cwd=site.parent, env=dict(os.environ, PYTHONPATH=str(site)),
+                              stderr=subprocess.PIPE, text=True)
+    assert imported.returncode == 1
+    assert imported.stderr.splitlines()[-2:] == [
+        "ImportError: collage needs libraries that are not installed: libcollage_runtime.so.1",
+        "on Debian 12: apt-get install --no-install-recommends lost-and-found"]
 
 
 def members(node):

@@ -17,22 +17,30 @@ NamedPort::NamedPort(std::string name, DType dtype, Shape shape)
            static_cast<size_t>(element_count(shape_)) * size_of(dtype_)};
 }
 
-CompiledModel::CompiledModel(Plan compiled, std::shared_ptr<const Code> machine_code, int host_threads,
+CompiledModel::CompiledModel(Plan compiled, std::shared_ptr<const Code> machine_code, CompiledThreads host_threads,
                              std::string placed_text)
     : plan(std::move(compiled)), code(std::move(machine_code)), threads(host_threads), placed(std::move(placed_text)) {
   for (const PlanPort& port : plan.inputs) inputs.push_back(port_of(plan, port));
   for (const PlanPort& port : plan.outputs) outputs.push_back(port_of(plan, port));
 }
 
-CompiledModel::CompiledModel(std::vector<HostPart> host_parts, int host_threads, std::string placed_text)
+CompiledModel::CompiledModel(std::vector<HostPart> host_parts, CompiledThreads host_threads, std::string placed_text)
     : CompiledModel(host_parts.front().plan, host_parts.front().code, host_threads, std::move(placed_text)) {
   parts = std::move(host_parts);
 }
 
+/// The work of other hosts is not counted.
+int CompiledModel::run_threads() const {
+  return threads.are_asked || !parts.empty() ? threads.count : usual_threads(plan, threads.count);
+}
+
 Status CompiledModel::save(const std::string& path) const {
-  if (parts.empty()) return write_package(path, {plan, code, threads, placed, ""});
+  const auto packed = [&](const Plan& one, const std::shared_ptr<const Code>& its_code) {
+    return Package{one, its_code, threads.count, placed, "", threads.are_asked};
+  };
+  if (parts.empty()) return write_package(path, packed(plan, code));
   std::vector<Package> packages;
-  for (const HostPart& part : parts) packages.push_back({part.plan, part.code, threads, placed, ""});
+  for (const HostPart& part : parts) packages.push_back(packed(part.plan, part.code));
   return write_cluster_package(path, packages);
 }
 
@@ -61,7 +69,8 @@ Result<std::shared_ptr<const CompiledModel>> ShapedModel::specialisation(size_t 
     Result<Package> package = set_.load(index);
     if (!package) return package.status();
     read_[index] = std::make_shared<const CompiledModel>(std::move(package->plan), std::move(package->code),
-                                                         package->threads, std::move(package->placed));
+                                                         CompiledThreads{package->threads, package->has_own_threads},
+                                                         std::move(package->placed));
   }
   return read_[index];
 }

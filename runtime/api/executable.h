@@ -37,25 +37,33 @@ class NamedPort {
   collage_port port_{};
 };
 
+/// Threads of the host that a model was compiled for.
+struct CompiledThreads {
+  int count = 1;
+  bool are_asked = false;  ///< by the user: a plan of little work has as many
+};
+
 /// A model compiled for one shape. What is public never changes after construction.
 class CompiledModel {
  public:
-  CompiledModel(Plan plan, std::shared_ptr<const Code> code, int threads, std::string placed);
+  CompiledModel(Plan plan, std::shared_ptr<const Code> code, CompiledThreads threads, std::string placed);
   /// Expects the parts of a plan for several hosts, which all run in this process, in their order, with constants
   /// already loaded.
-  CompiledModel(std::vector<HostPart> parts, int threads, std::string placed);
+  CompiledModel(std::vector<HostPart> parts, CompiledThreads threads, std::string placed);
 
   /// The loaded plan, and what takes over where a device is lost; one for all sessions of so many threads. It is kept
   /// as long as one of them. With several hosts each session has all parts loaded for itself.
   Result<std::shared_ptr<Recovery>> recovery(int threads) const;
+  /// Returns the threads of a run for which nobody names a number.
+  int run_threads() const;
   /// Writes a package.
   Status save(const std::string& path) const;
 
   Plan plan;  ///< of several hosts that of the first
   std::shared_ptr<const Code> code;
   std::vector<HostPart> parts{};  ///< of all hosts; empty: there is one
-  int threads = 1;                ///< that it was compiled for
-  std::string placed;             ///< the placed model as text, for its package
+  CompiledThreads threads{};
+  std::string placed;  ///< the placed model as text, for its package
   std::vector<std::unique_ptr<const NamedPort>> inputs, outputs;
 
  private:

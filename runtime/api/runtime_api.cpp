@@ -20,6 +20,7 @@
 #include "runtime/pool/pool.h"
 
 using collage::runtime::CompiledModel;
+using collage::runtime::CompiledThreads;
 using collage::runtime::NamedPort;
 using collage::runtime::RecoveringExecution;
 using collage::runtime::Requests;
@@ -105,7 +106,7 @@ Result<collage_session*> create(const collage_executable* executable, int thread
   if (auto status = check_of_one_shape(executable); !status) return status;
   if (auto status = check_threads(threads); !status) return status;
   const CompiledModel& compiled = *executable->compiled;
-  auto recovery = compiled.recovery(threads > 0 ? threads : compiled.threads);
+  auto recovery = compiled.recovery(threads > 0 ? threads : compiled.run_threads());
   if (!recovery) return recovery.status();
   auto execution = RecoveringExecution::create(std::move(*recovery));
   if (!execution) return execution.status();
@@ -177,7 +178,7 @@ Result<collage_requests*> open_requests(const collage_executable* executable, in
                                         const char* instances) {
   if (auto status = check_of_one_shape(executable); !status) return status;
   const CompiledModel& compiled = *executable->compiled;
-  const int of_each = threads > 0 ? threads : compiled.threads;
+  const int of_each = threads > 0 ? threads : compiled.run_threads();
   constexpr int kMost = collage::runtime::kMostThreads;
   if (of_each > kMost || workers > kMost / of_each) {
     return collage::runtime::Status::error("more than " + std::to_string(kMost) + " threads");
@@ -251,12 +252,14 @@ Result<collage_executable*> load(const char* path) {
     auto parts = parts_of(*set);
     if (!parts) return refused(parts.message());
     return new collage_executable{
-        std::make_shared<const CompiledModel>(std::move(*parts), set->threads(), set->placed(0)), nullptr};
+        std::make_shared<const CompiledModel>(std::move(*parts), CompiledThreads{set->threads()}, set->placed(0)),
+        nullptr};
   }
   Result<collage::runtime::Package> package = set->load(0);
   if (!package) return refused(package.message());
   return new collage_executable{
-      std::make_shared<const CompiledModel>(std::move(package->plan), std::move(package->code), package->threads,
+      std::make_shared<const CompiledModel>(std::move(package->plan), std::move(package->code),
+                                            CompiledThreads{package->threads, package->has_own_threads},
                                             std::move(package->placed)),
       nullptr};
 }

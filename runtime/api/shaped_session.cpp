@@ -18,7 +18,7 @@ Result<ShapedSession::Loaded*> ShapedSession::loaded(size_t index) {
   }
   auto model = inputs_.model(index);
   if (!model) return model.status();
-  auto recovery = (*model)->recovery(threads_ > 0 ? threads_ : (*model)->threads);
+  auto recovery = (*model)->recovery(threads_ > 0 ? threads_ : (*model)->run_threads());
   if (!recovery) return recovery.status();
   auto execution = RecoveringExecution::create(std::move(*recovery));
   if (!execution) return execution.status();

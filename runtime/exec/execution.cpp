@@ -207,6 +207,13 @@ Result<std::vector<Tensor>> Execution::run(const std::vector<Tensor>& inputs) {
   }
 }
 
+std::shared_ptr<LibraryKernel> Execution::library(size_t step, size_t call) const {
+  const auto* host = step < steps_.size() ? std::get_if<BoundHostStep>(&steps_[step]) : nullptr;
+  if (host == nullptr || call >= host->calls.size()) return nullptr;
+  const auto* library = std::get_if<BoundLibrary>(&host->calls[call]);
+  return library != nullptr ? library->kernel : nullptr;
+}
+
 Result<Tensor> Execution::read(BufferId buffer) const {
   try {
     return memory_.read(buffer);

@@ -60,6 +60,9 @@ class Execution {
   Result<Tensor> read(BufferId buffer) const;
   Duration device_time() const { return runner_->device_time(); }
   const Timeline& timeline() const { return runner_->timeline(); }
+  /// The kernel of a step that a library runs, or of that call of a host step. Null: there is none. It must not outlive
+  /// the program.
+  std::shared_ptr<LibraryKernel> library(size_t step, size_t call) const;
   const Program& program() const { return *program_; }
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
   /// What its runs did about failures of devices.

@@ -89,6 +89,28 @@ Result<Descriptor> open_in_place(const std::string& path) {
   return file;
 }
 
+/// What is written for a path.
+struct Target {
+  bool is_in_place = false;      ///< it cannot be replaced
+  std::string end;               ///< of its links
+  std::optional<mode_t> mode{};  ///< of the file that is replaced
+
+  static Result<Target> of(const std::string& path);
+};
+
+Result<Target> Target::of(const std::string& path) {
+  if (path.empty()) return Status::error("the name is empty");
+  struct stat old {};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (exists && S_ISDIR(old.st_mode)) return Status::error("is a directory");
+  if ((exists && !S_ISREG(old.st_mode)) || is_of_the_system(path)) return Target{true, path};
+  std::optional<std::string> end = end_of_links(path);
+  if (!end) return Status::error("its links run in a circle");
+  Target target{false, std::move(*end)};
+  if (exists) target.mode = old.st_mode & 07777;
+  return target;
+}
+
 }  // namespace
 
 FileReplacement::~FileReplacement() {
@@ -109,25 +131,30 @@ Status FileReplacement::open_beside() {
 
 Result<FileReplacement> FileReplacement::write(const std::string& path,
                                                const std::vector<std::span<const char>>& pieces) {
-  if (path.empty()) return Status::error("the name is empty");
   FileReplacement made;
-  struct stat old {};
-  const bool exists = ::stat(path.c_str(), &old) == 0;
-  if (exists && S_ISDIR(old.st_mode)) return Status::error("is a directory");
-  if ((exists && !S_ISREG(old.st_mode)) || is_of_the_system(path)) {
+  const Result<Target> target = Target::of(path);
+  if (!target) return target.status();
+  if (target->is_in_place) {
     Result<Descriptor> opened = open_in_place(path);
     if (!opened) return opened.status();
     made.file_ = std::move(*opened);
     if (Status status = write_pieces(made.file_.get(), pieces); !status) return status;
     return made;
   }
-  std::optional<std::string> target = end_of_links(path);
-  if (!target) return Status::error("its links run in a circle");
-  made.target_ = std::move(*target);
+  made.target_ = target->end;
   if (Status status = made.open_beside(); !status) return status;
-  if (exists) (void)::fchmod(made.file_.get(), old.st_mode & 07777);
+  if (target->mode) (void)::fchmod(made.file_.get(), *target->mode);
   if (Status status = write_pieces(made.file_.get(), pieces); !status) return status;
   return made;
+}
+
+Status FileReplacement::check(const std::string& path) {
+  const Result<Target> target = Target::of(path);
+  if (!target) return target.status();
+  if (target->is_in_place) return ::access(path.c_str(), W_OK) == 0 ? Status::ok() : error_of_system();
+  FileReplacement made;
+  made.target_ = target->end;
+  return made.open_beside();
 }
 
 Status FileReplacement::commit() {

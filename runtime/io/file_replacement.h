@@ -25,6 +25,10 @@ class FileReplacement {
   /// Messages of failures do not name the path.
   static Result<FileReplacement> write(const std::string& path, const std::vector<std::span<const char>>& pieces);
 
+  /// What would keep `write` from beginning now: known before there is something to write. Leaves nothing behind. A
+  /// pipe is not opened, since that would end it for its reader.
+  static Status check(const std::string& path);
+
   ~FileReplacement();
   FileReplacement(FileReplacement&&) noexcept = default;
   FileReplacement& operator=(FileReplacement&&) noexcept = default;

@@ -14,6 +14,13 @@
 
 namespace collage::runtime {
 
+/// One of the calls that a run of a program makes.
+struct LibraryPart {
+  std::string text;         ///< the primitive, how it is implemented, what was fused into it; no line end
+  int op = -1;              ///< operator of the program whose result it makes; -1: of none, it changes a layout
+  bool is_at_load = false;  ///< made once; in a run it takes no time
+};
+
 /// A program as one library runs it.
 class LibraryKernel {
  public:
@@ -31,9 +38,19 @@ class LibraryKernel {
   /// aligned to kTensorAlignment. No input overlaps an output. Must not be called concurrently; different kernels may
   /// run at once.
   virtual Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
-  /// One line for each call that a run makes, without a line end: the primitive, how it is implemented, what was fused
-  /// into it. For `--emit=plan` and tests.
-  virtual std::vector<std::string> describe() const = 0;
+  /// The calls that a run makes, in order.
+  virtual std::vector<LibraryPart> parts() const = 0;
+  /// Their texts, for `--emit=plan` and tests.
+  std::vector<std::string> describe() const;
+  /// From now on each run leaves the wall time of each of its parts there, in seconds; null: no longer. The list stays
+  /// empty where the library does not tell when its calls begin.
+  void time_parts(std::vector<double>* seconds) { part_seconds_ = seconds; }
+
+ protected:
+  std::vector<double>* part_seconds() const { return part_seconds_; }
+
+ private:
+  std::vector<double>* part_seconds_ = nullptr;
 };
 
 /// Decides how `library` runs a program on `threads` threads of the one pool, without touching weights. The failure

@@ -81,6 +81,12 @@ Status check(const LibraryProgram& program) {
 
 }  // namespace
 
+std::vector<std::string> LibraryKernel::describe() const {
+  std::vector<std::string> lines;
+  for (LibraryPart& part : parts()) lines.push_back(std::move(part.text));
+  return lines;
+}
+
 Result<std::unique_ptr<LibraryKernel>> prepare_library(std::string_view library, const LibraryProgram& program,
                                                        int threads) {
   if (Status status = check(program); !status) return status;

@@ -35,15 +35,21 @@
 #include "runtime/exec/code.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/shape_table.h"
+#include "runtime/plan/usual_threads.h"
 
 namespace collage::runtime {
 
 struct Package {
   Plan plan;
   std::shared_ptr<const Code> code;
-  int threads = 1;     ///< that it was compiled for
-  std::string placed;  ///< the placed model as text; may be empty
-  std::string about;   ///< JSON; of a package that was read
+  int threads = 1;               ///< that it was compiled for
+  std::string placed;            ///< the placed model as text; may be empty
+  std::string about;             ///< JSON; of a package that was read
+  bool has_own_threads = false;  ///< `threads` were asked for
+
+  /// Returns the threads of a run for which nobody names a number: all that were asked for, else one for a plan of
+  /// little work.
+  int run_threads() const { return has_own_threads ? threads : usual_threads(plan, threads); }
 };
 
 /// Writes beside `path`, then renames. What the processor must have is taken from the code, versions from this process.
@@ -106,6 +112,7 @@ class PackageSet {
   size_t hosts_ = 1;
   bool is_for_cluster_ = false;
   int threads_ = 1;
+  bool has_own_threads_ = false;
   std::vector<std::string> features_;
 };
 

@@ -59,6 +59,7 @@ class AboutReader {
     if (stated < 1 || stated > static_cast<uint64_t>(kMostThreads))
       return damaged("its number of threads is impossible");
     threads = static_cast<int>(stated);
+    has_own_threads = about->value("threads_asked", json(false)) == json(true);
     for (const json& feature : (*about)["features"]) {
       if (!feature.is_string()) return damaged("its description cannot be read");
       features.push_back(feature.get<std::string>());
@@ -73,6 +74,7 @@ class AboutReader {
   }
 
   int threads = 1;
+  bool has_own_threads = false;
   std::optional<size_t> hosts;  ///< of a cluster
   std::vector<std::string> features;
 
@@ -275,6 +277,7 @@ Result<PackageSet> PackageSet::open(const std::string& path) {
     set.is_for_cluster_ = about.hosts.has_value();
     set.hosts_ = about.hosts.value_or(1);
     set.threads_ = about.threads;
+    set.has_own_threads_ = about.has_own_threads;
     set.features_ = std::move(about.features);
     set.file_ = std::make_shared<const PackageFile>(std::move(*file));
     return set;
@@ -311,6 +314,7 @@ Result<Package> PackageSet::load(size_t index) const {
     Result<Package> package = PackageReader(file, is_shaped(), hosts, index, features_).read();
     if (!package) return package.status();
     package->threads = threads_;
+    package->has_own_threads = has_own_threads_;
     package->about = about_;
     if (is_shaped()) {
       if (Status status = check_ports(package->plan, shapes_, index); !status) return damaged(status.message());

@@ -160,14 +160,17 @@ json about(const std::vector<Package>& packages) {
   }
   // The features of a single package stay in the order in which its code names them.
   const json all = packages.size() == 1 ? json(packages.front().code->features()) : json(features);
-  return {{"collage", COLLAGE_VERSION},
-          {"model", packages.front().plan.model},
-          {"threads", packages.front().threads},
-          {"architecture", host_architecture()},
-          {"processor", host_capabilities().processor},
-          {"features", all},
-          {"external_functions", static_cast<int>(ExternalFunction::Count)},
-          {"libraries", libraries}};
+  const std::string& processor = host_capabilities().processor;
+  json stated = {{"collage", COLLAGE_VERSION},
+                 {"model", packages.front().plan.model},
+                 {"threads", packages.front().threads},
+                 {"architecture", host_architecture()},
+                 {"processor", processor.substr(std::min(processor.find_first_not_of(' '), processor.size()))},
+                 {"features", all},
+                 {"external_functions", static_cast<int>(ExternalFunction::Count)},
+                 {"libraries", libraries}};
+  if (packages.front().has_own_threads) stated["threads_asked"] = true;
+  return stated;
 }
 
 template <typename Bytes>

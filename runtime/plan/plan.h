@@ -38,6 +38,10 @@ struct MemorySpace {
 /// The kind of devices that are other hosts.
 inline constexpr std::string_view kRemoteKind = "remote";
 
+/// The kind of devices that are models of chips: reference kernels compute what they run, and rule files say how long
+/// it takes.
+inline constexpr std::string_view kModelKind = "sim";
+
 /// A device that the plan needs, with the settings of its simulation. The host always exists and is not listed. Another
 /// host of a cluster is a device of kind `remote`: copies to it are sent, copies from it are received.
 struct DeviceSpec {

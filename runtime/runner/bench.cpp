@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/core/duration.h"
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/runner/run_json.h"
 #include "runtime/runner/time_plan.h"
@@ -76,8 +77,9 @@ std::optional<BenchReport> bench_model(const runtime::Plan& plan, const std::vec
 }
 
 std::string print(const BenchReport& report) {
-  std::string text = fmt::format("{:<12}median {:.4g} ms, least {:.4g} ms ({} runs)\n", "bench", report.median() * 1e3,
-                                 report.least() * 1e3, report.seconds.size());
+  std::string text =
+      fmt::format("{:<12}median {}, least {} ({} runs)\n", "bench", human(runtime::Duration::seconds(report.median())),
+                  human(runtime::Duration::seconds(report.least())), report.seconds.size());
   if (report.simulated.ps() > 0) {
     text += fmt::format("{:<12}{} a run on simulated devices and links\n", "", human(report.simulated));
   }

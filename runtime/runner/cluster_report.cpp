@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/cluster/collectives.h"
+#include "runtime/core/duration.h"
 #include "runtime/core/host_space.h"
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/support/size_text.h"
@@ -106,9 +107,10 @@ std::optional<RequestTimes> bench_cluster(runtime::ClusterProgram& program, int 
 std::string print(const std::vector<RankReport>& ranks, runtime::Duration predicted) {
   std::string text;
   for (const RankReport& rank : ranks) {
-    text += fmt::format("{:<12}{} on {}: {:.4g} ms of work, predicted {:.4g} ms; {} sent, {} received\n",
-                        text.empty() ? "hosts" : "", rank.space, rank.machine, rank.seconds * 1e3, rank.predicted * 1e3,
-                        support::size_text(rank.sent), support::size_text(rank.received));
+    text += fmt::format("{:<12}{} on {}: {} of work, predicted {}; {} sent, {} received\n", text.empty() ? "hosts" : "",
+                        rank.space, rank.machine, human(runtime::Duration::seconds(rank.seconds)),
+                        human(runtime::Duration::seconds(rank.predicted)), support::size_text(rank.sent),
+                        support::size_text(rank.received));
   }
   return text + fmt::format("{:<12}predicted {} a run, {:.4g} runs a second in a stream\n", "",
                             runtime::human(predicted), predicted_rate(ranks));

@@ -8,6 +8,7 @@
 #include <deque>
 #include <utility>
 
+#include "runtime/core/duration.h"
 #include "runtime/runner/time_plan.h"
 
 namespace collage::runner {
@@ -62,8 +63,8 @@ double RequestTimes::median() const {
 }
 
 std::string print(const RequestTimes& times, const std::string& by) {
-  return fmt::format("{:<12}{} in flight: {:.4g} a second{}; answers after {:.4g} ms\n", "requests", times.in_flight,
-                     times.per_second, by, times.median() * 1e3) +
+  return fmt::format("{:<12}{} in flight: {:.4g} a second{}; answers after {}\n", "requests", times.in_flight,
+                     times.per_second, by, human(runtime::Duration::seconds(times.median()))) +
          fmt::format("{:<12}one at a time: {:.4g} a second, {:.2f} times fewer\n", "", times.alone_per_second,
                      times.per_second / times.alone_per_second);
 }

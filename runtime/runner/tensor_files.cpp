@@ -102,7 +102,7 @@ bool can_write_tensor_file(const std::string& path, const TensorFormats& formats
   if (extension != ".npy" && format_of(extension, formats) == nullptr) {
     return diags.error_at(Code::BadTensorFile, option, "{}: a tensor is written to {}", path, extensions(formats));
   }
-  return support::has_folder(path, option, diags);
+  return support::can_write(path, option, diags);
 }
 
 bool write_tensor_file(const std::string& path, const TensorFormats& formats, const std::string& name,

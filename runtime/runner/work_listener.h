@@ -9,6 +9,19 @@
 namespace collage::runner {
 
 enum class Work { Measuring, Searching, Compiling, Checking, Running };
+inline constexpr size_t kWorkKinds = static_cast<size_t>(Work::Running) + 1;
+
+/// `measuring`
+constexpr const char* name_of(Work work) {
+  switch (work) {
+    case Work::Measuring: return "measuring";
+    case Work::Searching: return "searching";
+    case Work::Compiling: return "compiling";
+    case Work::Checking: return "checking";
+    case Work::Running: return "running";
+  }
+  return "";
+}
 
 struct Progress {
   Work work = Work::Searching;
@@ -27,6 +40,8 @@ struct WorkListener {
   /// A process measures on this machine, and has kept this one waiting for so long; again and again while it does.
   std::function<void(const std::string& process, double seconds)> waiting{};
   const std::atomic<bool>* stop = nullptr;  ///< once true, searches end with the best placement so far
+  /// Once true, what is measured or compiled ends, and the compilation by an error: costs that were measured are kept.
+  const std::atomic<bool>* stop_measuring = nullptr;
 };
 
 /// Calls `begin` and `end`.

@@ -230,9 +230,9 @@ size_t Diagnostics::error_count() const {
       std::count_if(records_.begin(), records_.end(), [](const auto& r) { return r.severity == Severity::Error; }));
 }
 
-std::string Diagnostics::render() const {
+std::string Diagnostics::render(size_t first) const {
   std::vector<const DiagnosticRecord*> order;
-  for (const auto& record : records_) order.push_back(&record);
+  for (size_t i = first; i < records_.size(); ++i) order.push_back(&records_[i]);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return std::pair(a->span.file.index, a->span.begin) < std::pair(b->span.file.index, b->span.begin);
   });

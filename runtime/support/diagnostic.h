@@ -146,12 +146,12 @@ class Diagnostics {
   /// Adds those for which `wanted` holds.
   void add_errors(const Diagnostics& other, const std::function<bool(const DiagnosticRecord&)>& wanted);
 
-  /// Prints all diagnostics, sorted by file and place, equal ones once:
+  /// Prints all diagnostics from the index `first` on, sorted by file and place, equal ones once:
   ///
   ///     mlp.ir:7:15: error: inner dimensions differ: 128 and 64 [CG0203]
   ///        7 |   %h = MatMul(%x, %w1)
   ///          |               ^~~~~~~
-  std::string render() const;
+  std::string render(size_t first = 0) const;
 
  private:
   friend class Diagnostic;

@@ -18,11 +18,14 @@ bool write_file(const std::string& path, std::string_view contents, Diagnostics&
   return alone.add(path, contents, diags) && alone.commit(diags);
 }
 
-bool has_folder(const std::string& path, const std::string& option, Diagnostics& diags) {
+bool can_write(const std::string& path, const std::string& option, Diagnostics& diags) {
+  if (path.empty()) return true;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return true;
-  return diags.error_at(Code::CannotWrite, option, "{}: `{}` is no folder", path, folder.string());
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    return diags.error_at(Code::CannotWrite, option, "{}: `{}` is no folder", path, folder.string());
+  const runtime::Status status = runtime::FileReplacement::check(path);
+  return status || diags.error_at(Code::CannotWrite, option, "cannot write `{}`: {}", path, status.message());
 }
 
 bool FileGroup::add(const std::string& path, runtime::Result<runtime::FileReplacement> file, Diagnostics& diags) {

@@ -15,9 +15,9 @@ namespace collage::support {
 /// Returns false after a CannotWrite error.
 bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags);
 
-/// Whether there is a folder for a file that an option asks for: known before there is something to write. Returns
-/// false after a CannotWrite error.
-bool has_folder(const std::string& path, const std::string& option, Diagnostics& diags);
+/// Whether a file that an option asks for can be written, as far as that is known before there is something to write.
+/// Empty: no file is asked for. Returns false after a CannotWrite error.
+bool can_write(const std::string& path, const std::string& option, Diagnostics& diags);
 
 /// Files that belong together, a model and its weights: none gets its name before all are whole. Functions return false
 /// after a CannotWrite error.

@@ -49,7 +49,7 @@ class Table {
     auto rules = sema::load_rules(sources_, files_, diags);
     if (!rules) throw std::runtime_error(diags.render());
     rules_ = std::move(*rules);
-    auto activations = driver::activate(rules_, {}, diags);
+    auto activations = driver::activate(rules_, {{}, {}, {}, true}, diags);
     if (!activations) throw std::runtime_error(diags.render());
     activations_ = std::move(*activations);
     for (const driver::Activation& activation : activations_) {

@@ -67,6 +67,7 @@ def check_numbers(page, document):
     check(page.run("report.data.summary") == document, "its document is not that of --json")
     head = page.run("document.getElementById('headline').textContent")
     check(human(placement["objective"]["value"]) in head, f"headline: {head}")
+    check_where(page, placement)
     rows = page.run("[...document.querySelectorAll('#summary tbody tr')].map(r => [...r.children].map(c => c.textContent))")
     check(len(rows) == len(document["backends"]), f"rows of backends: {rows}")
     for row, backend in zip(rows, document["backends"]):
@@ -84,8 +85,65 @@ def check_numbers(page, document):
             check(backend in text, f"{backend} is missing in {text}")
 
 
+def texts_of(page, selector):
+    """Texts of the cells of a table's body, by row."""
+    return page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map(row => [...row.children].map(cell => cell.textContent))")
+
+
+def seconds_of(text):
+    """Seconds of `about 12.84 ms`."""
+    number, unit = text.replace("about ", "").split()[:2]
+    return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}[unit]
+
+
+def check_where(page, placement):
+    """The first section accounts for the whole predicted time, and ends on the first screen."""
+    predicted = placement["cost"]["predicted_s"]
+    bar = page.run("document.querySelector('#where .bar-row strong').textContent")
+    check(abs(seconds_of(bar) - predicted) <= 2e-3 * predicted, f"the bar is {bar} of {predicted}")
+    operators = texts_of(page, "#where [aria-label='By operator'] tbody tr")
+    column = 3
+    total = sum(seconds_of(row[column]) for row in operators)
+    check(len(operators) <= 11 and abs(total - predicted) <= 0.01 * predicted, f"operators add up to {total} of {predicted}: {operators}")
+    check(len(texts_of(page, "#where [aria-label='The slowest ten'] tbody tr")) in range(1, 11), "no slowest ten")
+    check(page.run("document.getElementById('where').offsetTop < document.getElementById('graph').offsetTop"), "the graph comes first")
+    inside = page.run("report.placements[0].partitions.map(one => [one.cost_s, one.node_s.reduce((a, b) => a + b, 0)])")
+    check(all(abs(cost - nodes) <= 1e-9 + 1e-6 * cost for cost, nodes in inside), f"nodes do not add up to their partitions: {inside}")
+
+
+def is_in_view(page, item):
+    """Whether a box of the graph lies in the window and in the canvas, and the details with it."""
+    return page.run("(() => { const at = id => document.getElementById(id).getBoundingClientRect();"
+                    f" const box = at('box{item}'), canvas = at('canvas');"
+                    " return box.top >= canvas.top - 1 && box.bottom <= canvas.bottom + 1 && box.left >= canvas.left - 1"
+                    " && box.right <= canvas.right + 1 && canvas.top >= 0 && canvas.bottom <= innerHeight + 1; })()")
+
+
+def check_search(page):
+    """`op:`, `rule:` and `backend:`, and what the list says of each node."""
+    def found(text):
+        page.run(f"(() => {{ const find = document.getElementById('find'); find.focus(); find.value = {json.dumps(text)};"
+                 " find.dispatchEvent(new Event('input')); })()")
+        return page.run("[...document.querySelectorAll('#found [role=option]')].map(row => row.textContent)")
+
+    op = page.run("report.nodes[0].op")
+    backend = page.run("report.placements[0].partitions[report.placements[0].ofNode[0]].backend")
+    rows = found(f"op:{op}")
+    check(rows and all(f" {op}" in row for row in rows), f"op:{op}: {rows}")
+    check(rows == found(f"op:{op[:2].lower()}*{op[-1].lower()}"), "op: knows no *")
+    rows = found(f"backend:{backend}")
+    check(rows and all(backend in row and row.rstrip().endswith("s") for row in rows), f"backend:{backend}: {rows}")
+    check(not found("op:NoSuchOperator"), "op: finds anything")
+    rule = page.run("(report.placements[0].partitions.find(one => one.rules.length) || {rules: [{name: ''}]}).rules[0].name")
+    if rule:
+        check(found(f"rule:{rule}"), f"rule:{rule} finds nothing")
+    page.key("Escape")
+
+
 def check_use(page):
     """Mouse, search and keys."""
+    check_search(page)
+    page.run("document.getElementById('find').value = ''")
     page.run("report.graph.reveal(0)")
     page.run("report.graph.select(report.graph.root.children[0])")
     box = page.run("report.graph.itemOf(0).id")
@@ -101,6 +159,9 @@ def check_use(page):
     page.key("Enter")
     check(page.run("document.querySelector('#details h3').textContent").startswith(f"%{target}"), "the search does not lead to the node")
     check(page.run("document.activeElement.getAttribute('role')") == "treeitem", "the graph has not the focus")
+    check(is_in_view(page, page.run("report.graph.selected.id")), "what was searched is out of view")
+    order = page.run("[...document.querySelectorAll('#details h3')].map(title => title.textContent).slice(1, 4)")
+    check(order == ["Why here", "On each backend", "Time"], f"order of the details: {order}")
     before = page.run("report.graph.active.id")
     page.key("ArrowUp")
     check(page.run("report.graph.active.id") != before, "an arrow moves nothing")
@@ -111,10 +172,29 @@ def check_use(page):
     check(page.run("document.activeElement.getAttribute('aria-expanded')") == "true", "Enter does not open")
     page.key("Enter")
     check(page.run("document.activeElement.getAttribute('aria-expanded')") == "false", "Enter does not close")
+    item = page.run("(() => { const item = report.graph.root.children.find(child => child.children.length > 0);"
+                    " report.graph.toggle(item); return item.id; })()")
+    right = page.run(f"['box{item}', 'canvas'].map(id => document.getElementById(id).getBoundingClientRect().right)")
+    check(right[0] <= right[1] + 1, f"what was opened goes out of the view on the right: {right}")
     light = page.run("getComputedStyle(document.body).backgroundColor")
+    label = page.run("document.getElementById('theme').textContent")
     page.click("#theme")
     check(page.run("getComputedStyle(document.body).backgroundColor") != light, "there is no dark")
+    check({label, page.run("document.getElementById('theme').textContent")} == {"Dark", "Light"}, "the button says what is")
     check(len(page.call("Page.printToPDF", printBackground=True)["data"]) > 10000, "nothing is printed")
+
+
+def check_kernels(page):
+    """After `bench` every node is in a kernel that was timed, which the first section and the details show."""
+    page.run("const times = report.times(report.placements[0])")
+    untimed = page.run("report.nodes.map(node => node.name).filter((name, index) => times.predicted.seconds[index] > 0"
+                       " && !times.byNode[index].some(kernel => kernel.measured > 0))")
+    check(untimed == [], f"nodes without a time: {untimed}")
+    heads = page.run("[...document.querySelectorAll('#where th')].map(one => one.textContent)")
+    check(heads.count("Measured") == 2, f"what was measured is not shown: {heads}")
+    check(page.run("document.querySelector('.verdict') !== null"), "nothing says which time to believe")
+    page.run("report.graph.reveal(0)")
+    check("Measured" in page.run("document.getElementById('details').textContent"), "details without what was measured")
 
 
 def details_of(page, name):
@@ -135,6 +215,9 @@ def check_claims(browser, folder, sources, acc):
     page, head = opened(model, "--strategy=single:host", "--save-placement", plan)
     check("proven" not in head and "above the best" not in head, f"headline of a strategy: {head}")
     page, head = opened(model)
+    check("of it on acc, a model of a chip" in head, f"headline of a model of a chip: {head}")
+    check(page.run("document.querySelectorAll('#canvas .hatch').length") > 0, "boxes of a model of a chip are not hatched")
+    check("match c = Conv(x, w: const" in details_of(page, "d"), "the rule is shown without its match")
     check("proven to be the best" in head and "Proven" in details_of(page, "d"), f"headline: {head}")
     for is_bound in (0, 1):  # as though the host had %d for 1 ns, or at least 1 ns
         page.run("report.data.choices.nodes[report.nodes.findIndex(node => node.name === 'd')]"
@@ -200,13 +283,21 @@ def main():
         check_numbers(page, document)
         check_use(page)
         check(page.errors() == [], f"errors: {page.errors()}")
+        colours = page.run("report.backends.map(name => [name, report.colour(name)])")
         for options in (("compare", "--json"), ("bench", "--runs", "3", "--input", "image=random")):
             path, _ = compile_model(folder, digits, rules, *options)
             page = open_page(browser, path)
+            check(page.run("document.getElementById('title').textContent") == "digits.ir", "the title is not the file")
+            check(all(page.run(f"report.colour({json.dumps(name)})") == colour for name, colour in colours), "colours change")
+            empty = page.run("[...document.querySelectorAll('main > section:not([hidden])')]"
+                             ".filter(one => one.children.length < 2).map(one => one.id)")
+            check(empty == [], f"empty sections with {options}: {empty}")
             check(page.errors() == [], f"errors with {options}: {page.errors()}")
             section = "strategies" if "compare" in options else "timeline"
             check(page.run(f"document.querySelectorAll('#{section} tbody tr').length") > 1, f"{section} is empty")
             # Without a plan nothing is taken for a memory, which is not 0 bytes.
+            if "compare" not in options:
+                check_kernels(page)
             taken = page.run("[...document.querySelectorAll('#memory svg text')].map(e => e.textContent).filter(t => t.startsWith('taken'))")
             check("taken: 0 B" not in taken, f"memory with {options}: {taken}")
 

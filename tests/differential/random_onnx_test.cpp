@@ -83,7 +83,7 @@ std::unique_ptr<Way> make_way(const std::string& name, const std::string& backen
   auto rules = sema::load_rules(way->sources, files, diags);
   if (!rules) throw std::runtime_error(diags.render());
   way->rules = std::move(*rules);
-  auto activations = driver::activate(way->rules, {}, diags);
+  auto activations = driver::activate(way->rules, {{}, files}, diags);
   if (!activations) throw std::runtime_error(diags.render());
   bool is_there = backend == "host";
   for (const driver::Activation& activation : *activations) {

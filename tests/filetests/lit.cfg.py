@@ -63,6 +63,10 @@ config.environment["COLLAGE_DISTURBED_COSTS"] = "keep"
 config.environment["COLLAGE_RIVALS"] = "ignore"
 # Tests measure side by side, and do not wait for who else measures on this machine.
 config.environment["COLLAGE_MACHINE_LOCK"] = ""
+# Lines are not wrapped; tests of a terminal's width say which one.
+config.environment["COLUMNS"] = "1000"
+# Nothing is said of long work, which a busy machine makes of any.
+config.environment["COLLAGE_PROGRESS"] = "0"
 # A test without `-r` is about a compiler without rules.
 config.environment["COLLAGE_RULES"] = ""
 for variable in ("COLLAGE_BLESS", "COLLAGE_KILLS", "COLLAGE_KILLS_SEED", "ASAN_OPTIONS", "UBSAN_OPTIONS", "OMP_NUM_THREADS",

@@ -231,7 +231,7 @@ def grouped_libraries(house):
     for path in house.paths:
         if os.path.basename(path) == "CMakeLists.txt" and path.startswith(("compiler/", "runtime/")):
             text = read(house.root, path)
-            if re.search(r"collage_(library|executable)\(", text):
+            if re.search(r"collage_(library|executable|compiler_program|shared_library)\(", text):
                 singly = re.search(r'SINGLY "(.*?)"', text)
                 yield os.path.dirname(path) + "/", singly and singly.group(1)
 

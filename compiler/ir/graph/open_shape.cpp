@@ -5,6 +5,8 @@
 #include <charconv>
 #include <set>
 
+#include "runtime/core/joined.h"
+
 namespace collage::ir {
 namespace {
 
@@ -45,9 +47,10 @@ class ShapeCloser {
     if (diags_.error_count() > errors) return std::nullopt;
     take_largest();
     take_ones();
+    report_open();
+    if (diags_.error_count() > errors) return std::nullopt;
     ClosedShapes closed;
     for (const OpenInput& input : inputs_) closed.inputs[input.name] = shape_of(input);
-    if (diags_.error_count() > errors) return std::nullopt;
     for (const auto& [key, size] : sizes_) {
       if (key.second < 0) closed.names[key.first] = size.size;
     }
@@ -90,7 +93,25 @@ class ShapeCloser {
     diags_
         .error_at(Code::InputMismatch, file_, "a shape was given for `{}`, which is not an input or a dimension",
                   binding.name)
-        .did_you_mean(support::closest(binding.name, {names.begin(), names.end()}));
+        .did_you_mean(support::closest(binding.name, {names.begin(), names.end()}))
+        .note("{}", inputs_text());
+  }
+
+  /// `inputs: x[batch, 3, 224, 224], y[?]`
+  std::string inputs_text() const {
+    constexpr size_t kMostShown = 12;
+    std::string text;
+    for (size_t i = 0; i < std::min(inputs_.size(), kMostShown); ++i) {
+      const OpenInput& input = inputs_[i];
+      const std::string dims = !input.dims ? "…" : runtime::joined(*input.dims, ", ", [](const OpenDim& dim) {
+        return !dim.is_open() ? std::to_string(dim.size) : dim.name.empty() ? std::string("?") : dim.name;
+      });
+      runtime::add_to_list(text, fmt::format("{}[{}]", input.name, dims));
+    }
+    if (inputs_.size() > kMostShown) text += fmt::format(" and {} more", inputs_.size() - kMostShown);
+    const bool has_open =
+        std::any_of(inputs_.begin(), inputs_.end(), [](const OpenInput& one) { return one.is_open(); });
+    return fmt::format("inputs: {}{}", text, has_open ? "" : "; no dimension is open");
   }
 
   bool has_name(const std::string& name) const {
@@ -171,23 +192,69 @@ class ShapeCloser {
     }
   }
 
-  Shape shape_of(const OpenInput& input) {
-    if (!input.dims) {
-      if (auto given = unranked_.find(input.name); given != unranked_.end()) return given->second;
-      diags_.error_at(Code::InputMismatch, place(input), "its shape is not stated, so it must be given");
-      return {};
+  /// Reports all dimensions that nothing fixes in one error, with the option that fixes them.
+  void report_open() {
+    std::vector<std::string> open;     // in words
+    std::vector<std::string> entries;  // of --shape
+    std::set<Key> seen;
+    const OpenInput* only = nullptr;
+    int only_at = 0;
+    for (const OpenInput& input : inputs_) {
+      if (!input.dims) {
+        if (unranked_.contains(input.name)) continue;
+        open.push_back(fmt::format("the shape of `{}`", input.name));
+        entries.push_back(input.name + "=N");
+        only = nullptr;
+        continue;
+      }
+      bool has_unnamed = false;
+      for (size_t i = 0; i < input.dims->size(); ++i) {
+        const Key key = key_of(input, i);
+        if (!(*input.dims)[i].is_open() || sizes_.contains(key) || !seen.insert(key).second) continue;
+        only = &input;
+        only_at = static_cast<int>(i);
+        open.push_back(key.second < 0 ? fmt::format("`{}`", key.first) : text_of(key));
+        if (key.second < 0) entries.push_back(key.first + "=N");
+        has_unnamed = has_unnamed || key.second >= 0;
+      }
+      if (has_unnamed) entries.push_back(fmt::format("{}={}", input.name, sizes_text(input)));
     }
+    if (open.empty()) return;
+    const std::string option = fmt::format("--shape {}", fmt::join(entries, ","));
+    if (open.size() > 1) {
+      diags_.error_at(Code::InputMismatch, file_, "{} are open, so their sizes must be given", fmt::join(open, ", "))
+          .note("`{}` fixes them", option);
+    } else if (only == nullptr) {
+      diags_.error_at(Code::InputMismatch, file_, "{} is not stated, so it must be given", open.front())
+          .note("`{}` states it, for as many dimensions as it has: NxN…", option);
+    } else {
+      const std::string& name = (*only->dims)[static_cast<size_t>(only_at)].name;
+      diags_
+          .error_at(Code::InputMismatch, place(*only), "dimension {}{} is open, so its size must be given", only_at,
+                    name.empty() ? "" : fmt::format(" (`{}`)", name))
+          .note("`{}` fixes it", option);
+    }
+  }
+
+  /// `1xNx224`, N where nothing fixes a dimension.
+  std::string sizes_text(const OpenInput& input) const {
+    std::string text;
+    for (size_t i = 0; i < input.dims->size(); ++i) {
+      const OpenDim& dim = (*input.dims)[i];
+      const auto known = sizes_.find(key_of(input, i));
+      const bool is_open = dim.is_open() && known == sizes_.end();
+      runtime::add_to_list(text, is_open ? "N" : std::to_string(dim.is_open() ? known->second.size : dim.size), "x");
+    }
+    return text;
+  }
+
+  /// Expects that all dimensions are known.
+  Shape shape_of(const OpenInput& input) const {
+    if (!input.dims) return unranked_.at(input.name);
     Shape shape;
     for (size_t i = 0; i < input.dims->size(); ++i) {
       const OpenDim& dim = (*input.dims)[i];
-      auto known = sizes_.find(key_of(input, i));
-      if (dim.is_open() && known == sizes_.end()) {
-        auto error = diags_.error_at(Code::InputMismatch, place(input),
-                                     "dimension {} (`{}`) is open, so its size must be given", i, dim.name);
-        if (!dim.name.empty()) error.note("`--shape {}=N` fixes it", dim.name);
-        return {};
-      }
-      shape.push_back(dim.is_open() ? known->second.size : dim.size);
+      shape.push_back(dim.is_open() ? sizes_.at(key_of(input, i)).size : dim.size);
     }
     return shape;
   }

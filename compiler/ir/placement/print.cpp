@@ -31,10 +31,13 @@ std::string element_text(const Tensor& tensor, int64_t i) {
   return runtime::integer_text(tensor.view(), i);
 }
 
+constexpr std::string_view kLeftOut = "[…]";
+
 /// `dense f32[2] [1.0, 2.0]`
-std::string dense_text(const Tensor& tensor) {
+std::string dense_text(const Tensor& tensor, int64_t most) {
   std::string text = fmt::format("dense {} [", to_string(TensorType{tensor.dtype(), tensor.shape()}));
   int64_t count = tensor.count();
+  if (count > most) return text.substr(0, text.size() - 1).append(kLeftOut);
   for (int64_t i = 0; i < count; ++i) {
     if (i > 0) text += ", ";
     text += element_text(tensor, i);
@@ -42,7 +45,7 @@ std::string dense_text(const Tensor& tensor) {
   return text + "]";
 }
 
-std::string constant_text(const Constant& constant) {
+std::string constant_text(const Constant& constant, int64_t most) {
   std::string type = to_string(TensorType{constant.data.dtype(), constant.data.shape()});
   switch (constant.form) {
     case Constant::Form::Literal: break;
@@ -67,7 +70,7 @@ std::string constant_text(const Constant& constant) {
     }
   }
   if (constant.data.count() == 1 && constant.data.shape().empty()) return element_text(constant.data, 0) + " : " + type;
-  return dense_text(constant.data);
+  return dense_text(constant.data, most);
 }
 
 std::string ports_text(const Graph& graph, const std::vector<ValueId>& ports) {
@@ -79,12 +82,12 @@ std::string ports_text(const Graph& graph, const std::vector<ValueId>& ports) {
   return fmt::format("({})", text);
 }
 
-std::string attrs_text(const AttrMap& attrs) {
+std::string attrs_text(const AttrMap& attrs, int64_t most) {
   std::string text;
   for (const auto& [name, value] : attrs) {
     if (!text.empty()) text += ", ";
     const auto* tensor = std::get_if<Tensor>(&value);
-    text += name + " = " + (tensor != nullptr ? dense_text(*tensor) : to_string(value));
+    text += name + " = " + (tensor != nullptr ? dense_text(*tensor, most) : to_string(value));
   }
   return text.empty() ? "" : fmt::format(" {{{}}}", text);
 }
@@ -104,18 +107,18 @@ std::string print_header(const Graph& graph) {
                      ports_text(graph, graph.outputs()));
 }
 
-std::string print_constants(const Graph& graph) {
+std::string print_constants(const Graph& graph, int64_t most) {
   std::string text;
   for (ValueId id : graph.value_ids()) {
     const Value& value = graph.value(id);
     if (value.constant)
-      text += fmt::format("  {} = const {}\n", sigil_name('%', value.name), constant_text(*value.constant));
+      text += fmt::format("  {} = const {}\n", sigil_name('%', value.name), constant_text(*value.constant, most));
   }
   return text;
 }
 
 std::string print_node(const Graph& graph, NodeId id, std::string_view indent, const NameOf& result_name,
-                       const NameOf& operand_name) {
+                       const NameOf& operand_name, int64_t most) {
   const Node& node = graph.node(id);
   std::string results;
   std::string types;
@@ -137,15 +140,27 @@ std::string print_node(const Graph& graph, NodeId id, std::string_view indent, c
     pin = " on " + node.pin->device;
     if (node.pin->instance >= 0) pin += fmt::format("[{}]", node.pin->instance);
   }
-  return fmt::format("{}{} = {}({}){} : {}{}\n", indent, results, node.op->name, operands, attrs_text(node.attrs),
+  return fmt::format("{}{} = {}({}){} : {}{}\n", indent, results, node.op->name, operands, attrs_text(node.attrs, most),
                      types, pin);
 }
 
-std::string print(const Graph& graph) {
+int64_t most_printed(Elements elements) {
+  constexpr int64_t kFew = 16;
+  return elements == Elements::All ? INT64_MAX : kFew;
+}
+
+std::string note_on_elements(std::string_view text) {
+  if (text.find(kLeftOut) == std::string_view::npos) return "";
+  return "// Elements are left out where […] stands: `-o FILE` writes a model with all of them.\n";
+}
+
+std::string print(const Graph& graph, Elements elements) {
+  const int64_t most = most_printed(elements);
   NameOf name_of_value = [&](ValueId id) { return graph.value(id).name; };
-  std::string text = print_header(graph) + print_constants(graph);
-  for (NodeId id : graph.node_ids()) text += print_node(graph, id, "  ", name_of_value, name_of_value);
-  return text + "}\n";
+  std::string text = print_header(graph) + print_constants(graph, most);
+  for (NodeId id : graph.node_ids()) text += print_node(graph, id, "  ", name_of_value, name_of_value, most);
+  text += "}\n";
+  return elements == Elements::All ? text : note_on_elements(text) + text;
 }
 
 }  // namespace collage::ir

@@ -34,8 +34,8 @@ std::string instances_text(const std::string& instance) {
 
 class PlacedPrinter {
  public:
-  PlacedPrinter(const Graph& graph, const Placement& placement)
-      : graph_(graph), placement_(placement), owner_(partition_of_nodes(graph, placement)) {
+  PlacedPrinter(const Graph& graph, const Placement& placement, int64_t most)
+      : graph_(graph), placement_(placement), most_(most), owner_(partition_of_nodes(graph, placement)) {
     for (const Partition& partition : placement.partitions) {
       for (const BoundaryValue& output : partition.outputs) written_[output.value] = output.format;
     }
@@ -43,7 +43,7 @@ class PlacedPrinter {
   }
 
   std::string print() {
-    text_ = print_header(graph_) + print_constants(graph_);
+    text_ = print_header(graph_) + print_constants(graph_, most_);
     for (size_t unit : unit_order()) {
       if (unit < placement_.partitions.size()) {
         print_partition(placement_.partitions[unit]);
@@ -150,13 +150,13 @@ class PlacedPrinter {
       auto it = read_names.find(id);
       return it == read_names.end() ? made_name(id) : it->second;
     };
-    for (NodeId node : partition.nodes) text_ += print_node(graph_, node, "    ", result_name, operand_name);
+    for (NodeId node : partition.nodes) text_ += print_node(graph_, node, "    ", result_name, operand_name, most_);
     text_ += "  }\n";
   }
 
   void print_loose(NodeId node) {
     NameOf name = [&](ValueId id) { return made_name(id); };
-    text_ += print_node(graph_, node, "  ", name, name);
+    text_ += print_node(graph_, node, "  ", name, name, most_);
   }
 
   /// Orders partitions, by index, and nodes without partition, numbered after them: ready ones by their smallest node
@@ -201,6 +201,7 @@ class PlacedPrinter {
 
   const Graph& graph_;
   const Placement& placement_;
+  const int64_t most_;  ///< elements of a constant that is printed
   std::vector<int> owner_;
   std::map<ValueId, Format> written_;
   std::map<std::pair<ValueId, Format>, const Conversion*> by_target_;
@@ -211,8 +212,9 @@ class PlacedPrinter {
 
 }  // namespace
 
-std::string print(const Graph& graph, const Placement& placement) {
-  return PlacedPrinter(graph, placement).print();
+std::string print(const Graph& graph, const Placement& placement, Elements elements) {
+  const std::string text = PlacedPrinter(graph, placement, most_printed(elements)).print();
+  return elements == Elements::All ? text : note_on_elements(text) + text;
 }
 
 }  // namespace collage::ir

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ir/rules/functions.h"
+#include "compiler/ir/rules/runtimes.h"
 #include "runtime/core/host_space.h"
 
 namespace collage::ir {
@@ -72,6 +73,10 @@ std::string format_text(const FormatClause& clause, const Backend& backend) {
   std::string text = clause.any ? "any" : clause.layout.value_or(backend.default_layout);
   const std::optional<Storage>& storage = clause.storage ? clause.storage : backend.default_storage;
   return storage ? text + " " + runtime::to_string(*storage) : text;
+}
+
+bool is_simulated(const Backend& backend) {
+  return is_device(backend.runtime) && name_of(backend.runtime) == "sim";
 }
 
 std::string default_format_text(const Backend& backend) {

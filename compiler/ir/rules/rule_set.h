@@ -320,6 +320,10 @@ struct Backend {
   const NamedMemory* find_memory(std::string_view name) const;
 };
 
+/// Returns whether the backend is a model of a chip: no device runs its partitions, and its times are what its rule
+/// file says.
+bool is_simulated(const Backend& backend);
+
 /// `NHWC f16`, `any`: what a clause without `as` asks for, the backend's defaults included.
 std::string format_text(const FormatClause& clause, const Backend& backend);
 std::string default_format_text(const Backend& backend);

@@ -247,10 +247,11 @@ Status Fleet::Round::wait_for_results(double most_seconds) {
   const auto end = Clock::now() + of_seconds(most_seconds);
   while (!is_done()) {
     const double left = std::chrono::duration<double>(end - Clock::now()).count();
-    if (left <= 0) return Status::ok();
-    const auto came = fleet_.connection_->wait(left);
+    if (left <= 0 || is_set(fleet_.options_.stop)) return Status::ok();
+    const double until_look = std::chrono::duration<double>(kStopPause).count();
+    const auto came = fleet_.connection_->wait(fleet_.options_.stop == nullptr ? left : std::min(left, until_look));
     if (!came) return came.status();
-    if (!*came) return Status::ok();
+    if (!*came) continue;
     if ((*came)->channel != kResultsChannel) continue;
     int64_t job = 0;
     const std::string& payload = (*came)->payload;
@@ -375,7 +376,7 @@ std::vector<std::optional<FleetAnswer>> Fleet::measure(const std::vector<Wanted>
   retry.begin();
   Status status = round.begin();
   while (!status || !round.is_done()) {
-    if (!status && round.is_done()) break;
+    if (is_set(options_.stop) || (!status && round.is_done())) break;
     if (status) {
       status = round.go_on();
       if (status) retry.begin();

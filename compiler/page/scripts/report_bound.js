@@ -44,8 +44,8 @@
     section.append(report.table("Search", ["", ""], rows));
     if (data.search.length > 1 && !given) drawSteps(section, data.search);
     for (const [title, list, text] of [
-      ["Simpler strategies", data.summary.baselines, one => [one.strategy, report.cost(one.predicted)]],
-      ["Limits that cost", data.summary.limits, one => [one.limit, `${report.cost(one.gain)} less without it`]]]) {
+      ["Simpler strategies", data.summary.baselines, one => [one.strategy, report.cost(one.predicted_s ?? one.predicted_j)]],
+      ["Limits that cost", data.summary.limits, one => [one.limit, `${report.cost(one.gain_s ?? one.gain_j)} less without it`]]]) {
       if (list) section.append(element("h3", {}, title), report.table(title, ["", ">"], list.map(text)));
     }
   };

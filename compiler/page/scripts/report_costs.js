@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the predicted time goes: a treemap by backend and partition, and the conversions with their bytes.
+// Where the predicted time goes: a treemap by backend, partition and kernel, and the conversions with their bytes.
 "use strict";
 
 {
@@ -11,23 +11,38 @@
       if (!groups.has(name)) groups.set(name, { name, children: [] });
       groups.get(name).children.push(leaf);
     };
-    for (const partition of placement.partitions) add(partition.backend, { partition, cost: partition.cost_s });
+    const times = report.times(placement);
+    const kernels = new Map(placement.partitions.map(partition => [partition, []]));
+    for (const kernel of times.kernels) {
+      if (kernel.predicted > 0) kernels.get(kernel.partition).push({ partition: kernel.partition, kernel, cost: kernel.predicted });
+    }
+    for (const partition of placement.partitions) {
+      const inside = kernels.get(partition);
+      add(partition.backend, inside.length > 1 ? { partition, children: inside }
+        : { partition, kernel: inside.length ? inside[0].kernel : undefined, cost: partition.cost_s });
+    }
     for (const conversion of placement.json.conversions) add("conversions", { conversion, cost: conversion.cost_s });
     return d3.hierarchy({ children: [...groups.values()] }).sum(one => one.cost || 0).sort((a, b) => b.value - a.value);
   }
 
-  function nameOf({ partition, conversion }) {
+  function nameOf({ partition, kernel, conversion }) {
     if (conversion) return `%${conversion.value}`;
+    if (kernel && kernel.head >= 0) return `${report.kernelOps(kernel)} %${report.nodes[kernel.head].name}`;
     const first = report.nodes[partition.nodes[0]];
-    if (partition.nodes.length === 1) return `${first.op} %${first.name}`;
     return `${partition.id}: ${partition.nodes.length} nodes, ${first.op} …`;
   }
+
+  const timeOf = ({ kernel, cost }) => report.aboutSeconds(cost, Boolean(kernel && kernel.isAbout));
 
   const wayOf = conversion => `${conversion.from} to ${conversion.to}, ${report.bytes(conversion.bytes)}`;
 
   function textOf(leaf) {
-    const { partition, conversion, cost } = leaf.data;
-    return [nameOf(leaf.data), partition ? report.place(partition) : wayOf(conversion), report.seconds(cost)].join("\n");
+    const { partition, kernel, conversion, cost } = leaf.data;
+    const share = report.percent(cost / (report.placements[0].json.cost.predicted_s || 1));
+    const measured = kernel && kernel.measured !== undefined
+      ? [`measured ${report.aboutSeconds(kernel.measured, kernel.isMeasuredAbout)}${kernel.isByClock ? " by its rules" : ""}`] : [];
+    return [nameOf(leaf.data), partition ? `${report.place(partition)}, in ${partition.id}` : wayOf(conversion),
+      `${timeOf(leaf.data)}, ${share}`, ...measured].join("\n");
   }
 
   function drawMap(section, placement) {
@@ -36,26 +51,39 @@
       return;
     }
     const width = report.widthOf(section), height = 380;
-    const root = d3.treemap().size([width, height]).paddingTop(18).paddingInner(1).round(true)(hierarchyOf(placement));
-    const svg = report.figure(section, width, height, "Predicted costs by backend and partition; the tables below have the same");
-    for (const group of root.children || []) {
-      svg.append("text").attr("x", group.x0 + 3).attr("y", group.y0 + 13)
-        .text(report.fitted(`${group.data.name} ${report.seconds(group.value)}`, group.x1 - group.x0 - 6, 11));
-    }
+    const title = 16;  // of a backend, and of a partition of several kernels
+    const root = d3.treemap().size([width, height]).paddingTop(box => (box.depth === 0 ? 0 : title)).paddingInner(1)
+      .round(true)(hierarchyOf(placement));
+    const svg = report.figure(section, width, height,
+      "Predicted costs by backend, partition and kernel; the tables have the same");
     const seen = root.leaves().filter(leaf => leaf.x1 - leaf.x0 >= 1 && leaf.y1 - leaf.y0 >= 1);
-    const colour = leaf => report.colour(leaf.parent.data.name);
+    const backendOf = box => (box.depth <= 1 ? box.data.name : backendOf(box.parent));
+    const colour = leaf => report.colour(backendOf(leaf));
     const rects = svg.append("g").selectAll("rect").data(seen).enter().append("rect")
       .attr("x", leaf => leaf.x0).attr("y", leaf => leaf.y0)
       .attr("width", leaf => leaf.x1 - leaf.x0).attr("height", leaf => leaf.y1 - leaf.y0)
       .attr("fill", colour).attr("stroke", "var(--soft)").attr("stroke-width", 0.5).style("cursor", "pointer")
       .on("click", leaf => {
-        if (leaf.data.partition) report.graph.reveal(leaf.data.partition.nodes[0]);
+        const { partition, kernel } = leaf.data;
+        if (partition) report.graph.reveal(kernel && kernel.head >= 0 ? kernel.head : partition.nodes[0]);
       });
     report.withTip(rects, textOf);
-    const named = seen.filter(leaf => leaf.x1 - leaf.x0 > 50 && leaf.y1 - leaf.y0 > 16);
-    svg.append("g").selectAll("text").data(named).enter().append("text").attr("x", leaf => leaf.x0 + 4).attr("y", leaf => leaf.y0 + 13)
-      .style("fill", leaf => report.ink(colour(leaf))).style("pointer-events", "none")
-      .text(leaf => report.fitted(nameOf(leaf.data), leaf.x1 - leaf.x0 - 8, 11));
+    const over = svg.append("g").style("pointer-events", "none");
+    for (const leaf of seen) {
+      report.hatch(over, backendOf(leaf), { x: leaf.x0, y: leaf.y0, width: leaf.x1 - leaf.x0, height: leaf.y1 - leaf.y0 });
+    }
+    const write = (box, text, line, ink) => over.append("text").attr("x", box.x0 + 4).attr("y", box.y0 + 12 + 13 * line)
+      .style("fill", ink).text(report.fitted(text, box.x1 - box.x0 - 8, 11));
+    for (const box of root.descendants().filter(one => one.children && one.depth > 0 && one.x1 - one.x0 > 30)) {
+      const name = box.depth === 1 ? `${box.data.name}${report.isModel(box.data.name) ? " (a model of a chip)" : ""}`
+        : box.data.partition.id;
+      write(box, `${name} ${report.seconds(box.value)}`, 0, null);
+    }
+    for (const leaf of seen.filter(one => one.x1 - one.x0 > 44 && one.y1 - one.y0 > 15)) {
+      const ink = report.ink(colour(leaf));
+      write(leaf, nameOf(leaf.data), 0, ink);
+      if (leaf.y1 - leaf.y0 > 29) write(leaf, timeOf(leaf.data), 1, ink);
+    }
   }
 
   function partitionTable(placement) {

@@ -49,19 +49,31 @@ report.data = JSON.parse(document.getElementById("data").textContent);
     for (const value of new Set(node.in)) if (value >= 0) report.readers[value].push(index);
   });
 
-  // Colours that people with any colour vision tell apart (Okabe and Ito); names stand beside them everywhere.
-  const kColours = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#d55e00", "#b8a1e3", "#8c6d46"];
+  // A backend has the same colour on every page. Those of rules/ have ones that people with any colour vision tell apart
+  // (Okabe and Ito); names stand beside them everywhere.
+  const kColours = new Map(Object.entries({ host: "#b9bec6", conversions: "#f3cdb6", onednn: "#56b4e9", xnnpack: "#e69f00",
+    openblas: "#009e73", npu: "#cc79a7", dsp: "#f0e442", systolic: "#d55e00", ethosu: "#b8a1e3" }));
   const names = new Set();
   for (const row of data.summary.backends || []) names.add(row.backend);
   for (const name of data.choices.backends) names.add(name);
   for (const placement of report.placements) for (const partition of placement.partitions) names.add(partition.backend);
   report.backends = [...names];
-  const others = report.backends.filter(name => name !== "host");
-  const colours = new Map(others.map((name, index) => [name, kColours[index % kColours.length]]));
-  colours.set("host", "#b9bec6");
-  colours.set("conversions", "#f3cdb6");
+  const models = new Set(data.about.models);
 
-  report.colour = backend => colours.get(backend) || "#b9bec6";
+  /// Whether a backend is a model of a chip: no device runs what is there.
+  report.isModel = backend => models.has(backend);
+
+  /// The colour of another name: of a hue that the name alone decides.
+  function colourOfName(name) {
+    let hash = 2166136261;
+    for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0), 16777619) >>> 0;
+    return d3.color(d3.hsl(hash % 360, 0.5, 0.45 + (hash >>> 16) % 4 * 0.08)).hex();
+  }
+
+  report.colour = name => {
+    if (!kColours.has(name)) kColours.set(name, colourOfName(name));
+    return kColours.get(name);
+  };
 
   /// Black or white: what reads better on the colour.
   report.ink = colour => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the selected box: where it runs, by which rule, at what cost, why there, what other backends have
-// for it.
+// What is known of the selected box: why it is where it is, what other backends have for it, what it takes, by which
+// rule it runs there, and what it is.
 "use strict";
 
 {
@@ -18,7 +18,7 @@
   const total = placement => placement.json.cost.predicted_s;
 
   function ruleElement(rule) {
-    return element("div", {}, element("strong", {}, rule.name), rule.where ? ` (${rule.where})` : "",
+    return element("div", {}, element("strong", {}, rule.name), rule.where ? [" (", report.shortPath(rule.where), ")"] : "",
       rule.line ? element("div", { class: "code" }, rule.line) : "");
   }
 
@@ -94,16 +94,40 @@
       + "that run with it here, decide.";
   }
 
+  const shareText = (placement, seconds) => total(placement) > 0 ? ` (${report.percent(seconds / total(placement))} of all)` : "";
+
+  /// `measured 53 us with %relu1: p0 %relu1 convolution + relu …`
+  function kernelText(kernel, node) {
+    const others = kernel.nodes.filter(one => one !== node).slice(0, 4).map(one => [" ", report.nodeLink(one)]);
+    const rest = kernel.nodes.length - 1 - others.length;
+    return element("div", {}, `${report.aboutSeconds(kernel.measured, kernel.isMeasuredAbout)}${
+      kernel.isByClock ? " by its rules" : ""}`, others.length ? [" together with", ...others.flat()] : "",
+    rest > 0 ? ` and ${rest} more` : "", element("div", { class: "code" }, kernel.text));
+  }
+
+  /// What a node takes, alone and with its partition.
+  function timesOf(placement, index) {
+    const partition = placement.partitions[placement.ofNode[index]];
+    const { byNode, predicted, isRun } = report.times(placement);
+    const seconds = predicted.seconds[index];
+    return facts([
+      ["Predicted", report.aboutSeconds(seconds, predicted.isAbout[index]) + shareText(placement, seconds)],
+      isRun && ["Measured", byNode[index].map(kernel => kernelText(kernel, index))],
+      partition.nodes.length > 1 && ["Partition", `${report.seconds(partition.cost_s)}${shareText(placement, partition.cost_s)}, ${
+        partition.id} of ${report.count(partition.nodes.length, "node")}`]]);
+  }
+
   function ofPartition(placement, partition) {
-    const part = total(placement) > 0 ? ` (${report.percent(partition.cost_s / total(placement))} of all)` : "";
+    const part = shareText(placement, partition.cost_s);
     const parts = partition.parts.slice(0, 6).map(one => element("div", {},
       partition.parts.length > 1 ? `${report.seconds(one.cost_s)} from %${report.nodes[one.node].name}${
         one.nodes > 1 ? ` and ${one.nodes - 1} more` : ""}: ` : "", one.text));
     if (partition.parts.length > 6) parts.push(element("div", {}, `and ${partition.parts.length - 6} more`));
+    const model = report.isModel(partition.backend) ? ", a model of a chip" : "";
     return facts([
-      ["Runs on", report.chip(partition.backend), `${report.place(partition)}, in ${partition.id}`],
+      ["Runs on", report.chip(partition.backend), `${report.place(partition)}${model}, in ${partition.id}`],
       ["Rules", partition.rules.length ? partition.rules.slice(0, 8).map(ruleElement) : "none: the host runs every operator"],
-      ["Cost", `${report.seconds(partition.cost_s)}${part}`],
+      partition.nodes.length > 1 && ["Cost", `${report.seconds(partition.cost_s)}${part}`],
       ["Made of", parts],
       ["Reads", boundaryList(placement, partition.inputs, wayThere)],
       ["Writes", boundaryList(placement, partition.outputs, waysAway)],
@@ -113,7 +137,7 @@
 
   function ruleText(backend, rule) {
     if (rule < 0) return backend === "host" ? "without a rule" : "as it is written";
-    return `${choices.rules[rule].name} (${choices.rules[rule].where})`;
+    return [`${choices.rules[rule].name} (`, report.shortPath(choices.rules[rule].where), ")"];
   }
 
   /// For each backend its smallest candidate with the node, or what refused it; and what the whole would cost, where
@@ -129,7 +153,7 @@
       const company = nodes > 1 ? `with ${report.count(nodes - 1, "other")}: ` : "";
       const instead = choices.instead && isFirst ? choices.instead[node][index] : "";
       return [name, `${isBound ? "at least " : ""}${report.seconds(cost)}`,
-        [company, ruleText(backend, rule), instead && element("div", {}, `The whole: ${instead}`)]];
+        [company, ...[ruleText(backend, rule)].flat(), instead && element("div", {}, `The whole: ${instead}`)]];
     });
     return report.table("What each backend has for this node", ["Backend", ">Cost", "Rule, or refusal"], rows,
       (row, at) => (choices.backends[at] === home ? "is-home" : undefined));
@@ -149,11 +173,6 @@
     const partition = placement.partitions[placement.ofNode[index]];
     return [
       element("h3", {}, element("code", {}, `%${node.name}`), ` ${node.op}`),
-      facts([["Named", node.origin], ["Written", node.place], ["Attributes", node.attrs && element("code", {}, node.attrs)],
-        ["Operands", valueRows(node.in)], ["Results", node.out.filter(value => value >= 0).map(value =>
-          element("div", {}, element("code", {}, `%${report.values[value].name}`), ` ${report.values[value].type}`))]]),
-      element("h3", {}, "Here"),
-      ofPartition(placement, partition),
       element("h3", {}, "Why here"),
       element("p", {}, whyHere(placement, [index])),
       element("p", {}, besides(placement, index)),
@@ -162,6 +181,14 @@
       element("p", { class: "note" }, "Costs of the smallest candidate there, without the copies to it. ",
         report.data.about.sums_times && !placement.given ? [element("code", {}, `why-not MODEL ${quoted(node.name)} BACKEND`),
           " says what the whole placement would cost."] : ""),
+      element("h3", {}, "Time"),
+      timesOf(placement, index),
+      element("h3", {}, "Here"),
+      ofPartition(placement, partition),
+      element("h3", {}, "The node"),
+      facts([["Named", node.origin], ["Written", node.place], ["Attributes", node.attrs && element("code", {}, node.attrs)],
+        ["Operands", valueRows(node.in)], ["Results", node.out.filter(value => value >= 0).map(value =>
+          element("div", {}, element("code", {}, `%${report.values[value].name}`), ` ${report.values[value].type}`))]]),
     ];
   }
 
@@ -170,12 +197,19 @@
     return `'${text.replace(/'/g, "'\\''")}'`;
   }
 
-  function nodeList(partition) {
-    const shown = partition.nodes.slice(0, 200);
-    return element("details", { open: partition.nodes.length <= 12 },
-      element("summary", {}, report.count(partition.nodes.length, "node")),
-      shown.map(node => element("div", {}, report.nodeLink(node), ` ${report.nodes[node].op}`)),
-      partition.nodes.length > shown.length ? element("div", {}, `and ${partition.nodes.length - shown.length} more`) : "");
+  /// The kernels of a partition, those that take longest first.
+  function kernelTable(placement, partition) {
+    const times = report.times(placement);
+    const all = times.kernels.filter(kernel => kernel.partition === partition)
+      .sort((a, b) => report.weightOf(b) - report.weightOf(a));
+    const kShown = 12, kMost = 200;
+    const time = kernel => kernel.measured === undefined ? report.aboutSeconds(kernel.predicted, kernel.isAbout)
+      : report.aboutSeconds(kernel.measured, kernel.isMeasuredAbout);
+    const table = list => report.table("What it takes inside", [times.isRun ? "Kernel" : "Node", "Operator", ">Time"],
+      list.map(kernel => [kernel.head < 0 ? "" : report.nodeLink(kernel.head), report.kernelOps(kernel), time(kernel)]));
+    const rest = all.length - kShown;
+    return [table(all.slice(0, kShown)), rest > 0 ? element("details", {}, element("summary", {}, `${rest} more`),
+      table(all.slice(kShown, kMost)), all.length > kMost ? element("p", {}, `and ${all.length - kMost} that take less`) : "") : ""];
   }
 
   function ofGroup(item, placement) {
@@ -185,7 +219,7 @@
       element("div", {}, report.chip(backend), `${backend}: ${report.count(count, "node")}`));
     return [element("h3", {}, title), element("p", {}, second), element("p", {}, equal),
       facts([["Nodes", String(item.nodeCount)], ["Backends", backends],
-        item.partitionCount && ["Cost", `${report.seconds(item.cost)} (${report.percent(item.cost / (total(placement) || 1))} of all)`]])];
+        item.cost > 0 && ["Time", report.aboutSeconds(item.cost, item.isAbout) + shareText(placement, item.cost)]])];
   }
 
   report.details = {
@@ -196,8 +230,9 @@
       else if (item.kind === "port") made = [element("h3", {}, `The model's ${item.label}`), ...valueRows(item.values)];
       else if (item.partition.nodes.length === 1) made = ofNode(placement, item.partition.nodes[0]);
       else {
-        made = [element("h3", {}, `Partition ${item.partition.id}`), ofPartition(placement, item.partition), element("h3", {}, "Why here"),
-          element("p", {}, whyHere(placement, item.partition.nodes)), nodeList(item.partition)];
+        made = [element("h3", {}, `Partition ${item.partition.id}`), element("h3", {}, "Why here"),
+          element("p", {}, whyHere(placement, item.partition.nodes)), element("h3", {}, "Inside"),
+          ...kernelTable(placement, item.partition), element("h3", {}, "Here"), ofPartition(placement, item.partition)];
       }
       pane.replaceChildren(...made);
       pane.scrollTop = 0;

@@ -38,7 +38,19 @@
     return made;
   };
 
-  report.chip = backend => report.element("span", { class: "chip", style: `background:${report.colour(backend)}`, "aria-hidden": "true" });
+  /// A square in the colour of a backend, hatched where that is a model of a chip.
+  report.chip = backend => report.element("span", { class: report.isModel(backend) ? "chip hatched" : "chip",
+    style: `background-color:${report.colour(backend)}`, "aria-hidden": "true" });
+
+  /// Lines over a box (d3) of a backend that is a model of a chip.
+  report.hatch = (group, backend, { x = 0, y = 0, width, height, rounded = 0 }) => {
+    if (!report.isModel(backend)) return;
+    group.append("rect").attr("class", "hatch").attr("x", x).attr("y", y).attr("width", width).attr("height", height)
+      .attr("rx", rounded).attr("fill", "url(#hatch)");
+  };
+
+  /// The last part of a path, the whole as its tip: `rules/npu.rules:19` as `npu.rules:19`.
+  report.shortPath = path => report.element("span", { title: path }, path.replace(/^.*\//, ""));
 
   /// A table. `columns`: names, with `>` before those of numbers, which are aligned. Rows of texts or elements.
   report.table = (caption, columns, rows, rowClass = () => undefined) => {

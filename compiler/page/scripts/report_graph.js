@@ -4,9 +4,11 @@
 "use strict";
 
 {
-  const kMostSeen = 700;  // boxes that Expand opens at most
+  const kMostSeen = 700;    // boxes that Expand opens at most
+  const kLeastScale = 0.65;  // at which names can be read
   const { placements } = report;
   const canvas = document.getElementById("canvas");
+  const section = document.getElementById("graph");
   const trees = new Map();  // by placement
   let placement = placements[0];
   let tree = null;
@@ -18,7 +20,10 @@
   const stage = svg.append("g");
   const zoom = d3.zoom().scaleExtent([0.02, 4]).on("zoom", () => stage.attr("transform", d3.event.transform));
   svg.call(zoom).on("dblclick.zoom", null);
-  svg.append("defs").append("marker").attr("id", "arrow").attr("viewBox", "0 0 8 8").attr("refX", 7).attr("refY", 4)
+  const defs = svg.append("defs");
+  defs.append("pattern").attr("id", "hatch").attr("width", 7).attr("height", 7).attr("patternUnits", "userSpaceOnUse")
+    .attr("patternTransform", "rotate(45)").append("rect").attr("width", 1.6).attr("height", 7).attr("fill", "#0000004d");
+  defs.append("marker").attr("id", "arrow").attr("viewBox", "0 0 8 8").attr("refX", 7).attr("refY", 4)
     .attr("markerWidth", 8).attr("markerHeight", 8).attr("markerUnits", "userSpaceOnUse").attr("orient", "auto")
     .append("path").attr("d", "M0,0 L8,4 L0,8 z").attr("fill", "var(--edge)");
 
@@ -84,6 +89,7 @@
         d3.event.stopPropagation();
         report.graph.select(item);
         if (item.kind === "group" && !item.isOpen) report.graph.toggle(item);
+        section.scrollIntoView({ block: "nearest" });
       });
     if (canOpen(item)) group.attr("aria-expanded", String(item.isOpen));
     const fill = fillOf(item);
@@ -103,6 +109,7 @@
     if (fill && item.kind !== "port") {
       body.style("fill", fill);
       ink = report.ink(fill);
+      report.hatch(group, item.byBackend.keys().next().value, { width, height, rounded: 5 });
     } else if (item.kind === "group") {
       drawShares(item, group, width, height);
     }
@@ -197,7 +204,16 @@
       box.focus({ preventScroll: true });
     },
 
-    /// Opens or closes, and keeps the item where it is on the screen.
+    /// Shows an open item whole, or as much as can be read from its top.
+    fitTo(item) {
+      const at = placeOf(item), view = viewSize(), margin = 12;
+      const whole = Math.min((view.width - margin) / at.width, (view.height - margin) / at.height, 1);
+      const scale = Math.max(whole, Math.min((view.width - margin) / at.width, kLeastScale));
+      moveTo(view.width / 2 - (at.x + at.width / 2) * scale,
+        at.height * scale < view.height ? view.height / 2 - (at.y + at.height / 2) * scale : margin / 2 - at.y * scale, scale);
+    },
+
+    /// Opens, and shows what it opened; or closes, and keeps the item where it is on the screen.
     toggle(item) {
       if (!canOpen(item) || !item.parent) return;
       const before = placeOf(item);
@@ -206,7 +222,8 @@
       report.outdate(item);
       draw();
       const after = placeOf(item);
-      svg.call(zoom.translateBy, before.x - after.x, before.y - after.y);
+      if (item.isOpen) graph.fitTo(item);
+      else svg.call(zoom.translateBy, before.x - after.x, before.y - after.y);
       if (hadFocus) graph.focus(item);
     },
 
@@ -239,8 +256,9 @@
       graph.fit(false);
     },
 
-    /// Opens what holds the node, selects it and moves it into view.
+    /// Opens what holds the node, selects it and moves it into view, with its details beside it.
     reveal(node) {
+      section.scrollIntoView({ block: "start", behavior: "instant" });
       const item = tree.leaves[node];
       for (let one = item.parent; one && one.parent; one = one.parent) {
         if (!one.isOpen) {

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the page: the graph first, the other sections one by one when the browser has time.
+// Draws the page: where the time goes and the graph first, the other sections one by one when the browser has time.
 "use strict";
 
 {
   const { element, data } = report;
   const [placement] = report.placements;
 
+  /// `, 13.4 ms of it on npu, a model of a chip`
+  function ofModels() {
+    const names = new Set(), parts = placement.partitions.filter(partition => report.isModel(partition.backend));
+    for (const partition of parts) names.add(partition.backend);
+    if (parts.length === 0) return "";
+    return `, ${report.seconds(d3.sum(parts, partition => partition.cost_s))} of it on ${[...names].join(", ")}, ${
+      names.size > 1 ? "models of chips" : "a model of a chip"}`;
+  }
+
   function drawHead() {
     const { given, json: { objective } } = placement;
-    document.getElementById("title").textContent = data.summary.model.name;
+    document.getElementById("title").textContent = data.about.file;
     const { isBest, gap } = report.proofOf(placement);
     let proof = "";
     if (given) proof = `, ${given.nodes.size < report.nodes.length ? "in part " : ""}as ${given.by} has it`;
-    else if (isBest) proof = ", proven to be the best";
+    else if (isBest) proof = `, proven to be the best${data.summary.compare && data.summary.compare.runs > 0 ? " by predicted costs" : ""}`;
     else if (gap !== undefined) proof = `, at most ${report.percent(gap)} above the best`;
     const used = new Set(placement.partitions.map(partition => partition.backend));
-    document.getElementById("headline").textContent = `${objective.name} ${report.cost(objective.value)} predicted${proof}; `
+    document.getElementById("headline").textContent = `${objective.name} ${report.cost(objective.value)} predicted${ofModels()}${proof}; `
       + `${report.count(placement.partitions.length, "partition")} on ${[...used].join(", ") || "no backend"}, ${
         report.count(placement.json.conversions.length, "conversion")}`;
   }
@@ -25,8 +34,8 @@
     for (const partition of placement.partitions) {
       counts.set(partition.backend, (counts.get(partition.backend) || 0) + partition.nodes.length);
     }
-    document.getElementById("legend").append(...report.backends.map(backend =>
-      element("li", {}, report.chip(backend), `${backend}: ${report.count(counts.get(backend) || 0, "node")}`)),
+    document.getElementById("legend").append(...report.backends.filter(backend => counts.has(backend)).map(backend =>
+      element("li", {}, report.chip(backend), `${backend}: ${report.count(counts.get(backend), "node")}`)),
     element("li", {}, element("span", { class: "chip", style: "background:var(--convert)" }), "dashed: copied or converted on the way"));
   }
 
@@ -51,6 +60,7 @@
     const set = isDark => {
       document.documentElement.classList.toggle("dark", isDark);
       button.setAttribute("aria-pressed", String(isDark));
+      button.textContent = isDark ? "Light" : "Dark";
     };
     const preferred = window.matchMedia("(prefers-color-scheme: dark)");
     set(preferred.matches);
@@ -69,27 +79,25 @@
     });
   }
 
-  const sections = [["summary", report.drawSummary], ["search", report.drawBound], ["timeline", report.drawTimeline],
+  const waiting = [["summary", report.drawSummary], ["search", report.drawBound], ["timeline", report.drawTimeline],
     ["costs", report.drawCosts], ["memory", report.drawMemory], ["strategies", report.drawStrategies],
     ["difference", report.drawDifference]];
-  const waiting = [...sections];
 
   /// Draws one section; without what it shows it disappears.
-  function drawNext() {
-    const [id, draw] = waiting.shift();
+  function drawSection(id, draw) {
     const section = document.getElementById(id);
     if (draw(section) === false) section.hidden = true;
     else document.getElementById("sections").append(element("a", { href: `#${id}` }, section.querySelector("h2").textContent), " ");
   }
 
   function finish() {
-    while (waiting.length) drawNext();
+    while (waiting.length) drawSection(...waiting.shift());
     document.documentElement.dataset.drawn = "all";
   }
 
   function drawLater() {
     if (waiting.length === 0) return finish();
-    drawNext();
+    drawSection(...waiting.shift());
     setTimeout(drawLater, 0);
   }
 
@@ -97,7 +105,8 @@
   drawHead();
   drawLegend();
   choosePlacement();
-  report.graph.show(placement, changed());
+  drawSection("where", report.drawWhere);
+  drawSection("graph", () => report.graph.show(placement, changed()));
   document.documentElement.dataset.drawn = "graph";
   performance.mark("graph");
   requestAnimationFrame(() => setTimeout(drawLater, 0));

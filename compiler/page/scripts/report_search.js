@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The box that finds nodes: by name, operator, origin, rule or value.
+// The box that finds nodes: by name, operator, origin, rule or value; `op:Conv`, `rule:conv*`, `backend:npu` narrow it
+// down, and `*` stands for any letters.
 "use strict";
 
 {
@@ -23,19 +24,46 @@
     return texts;
   }
 
-  /// Names that begin so come first.
+  /// What a node has of each kind that a prefix names. Rules also by the names of their families, without kernels.
+  const kinds = {
+    op: index => [report.nodes[index].op],
+    backend: index => [partitionOf(index).backend],
+    rule: index => partitionOf(index).rules.flatMap(rule => [rule.name, ...rule.name.split(/[:.{]/, 1)]),
+  };
+
+  const partitionOf = index => report.graph.placement.partitions[report.graph.placement.ofNode[index]];
+
+  /// A text with `*` as a pattern of whole texts, or of parts of them.
+  function pattern(text, isWhole) {
+    const escaped = text.split("*").map(part => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".*");
+    return new RegExp(isWhole ? `^${escaped}$` : escaped, "i");
+  }
+
+  /// Whether a node has what a word asks for.
+  function test(word) {
+    const [, kind, text] = word.match(/^(op|rule|backend):(.*)$/i) || [];
+    if (!kind) {
+      const wanted = pattern(word, false);
+      return index => wanted.test(allTexts()[index]);
+    }
+    const wanted = pattern(text + (text ? "" : "*"), true);
+    return index => kinds[kind.toLowerCase()](index).some(one => wanted.test(one));
+  }
+
+  /// Names that begin so come first; of a kind those that take longest.
   function find(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return [];
-    const hits = [];
-    allTexts().forEach((all, index) => {
-      if (words.every(word => all.includes(word))) {
-        const name = report.nodes[index].name.toLowerCase();
-        const first = words[0].replace(/^%/, "");
-        hits.push([name === first ? 0 : name.startsWith(first) ? 1 : 2, index]);
-      }
+    const tests = words.map(test), hits = [];
+    const first = words[0].replace(/^%/, "");
+    const { seconds } = report.times(report.graph.placement).predicted;
+    report.nodes.forEach((node, index) => {
+      if (!tests.every(one => one(index))) return;
+      const name = node.name.toLowerCase();
+      hits.push([name === first ? 0 : name.startsWith(first) ? 1 : 2, index]);
     });
-    hits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    if (/^(op|rule|backend):/i.test(words[0])) hits.sort((a, b) => seconds[b[1]] - seconds[a[1]]);
+    else hits.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     return hits.map(hit => hit[1]);
   }
 
@@ -61,18 +89,25 @@
     report.graph.reveal(index);
   }
 
+  function timeOf(index) {
+    const { seconds, isAbout } = report.times(report.graph.placement).predicted;
+    return report.aboutSeconds(seconds[index], isAbout[index]);
+  }
+
   function show() {
     found = find(input.value);
     const rows = found.slice(0, kMost).map((index, row) => report.element("li",
       { id: `found${row}`, role: "option", "aria-selected": "false", onpointerdown: event => {
         event.preventDefault();
         take(index);
-      } }, `%${report.nodes[index].name}  ${report.nodes[index].op}`));
+      } }, `%${report.nodes[index].name}  ${report.nodes[index].op}`, report.element("span", { class: "found-place" },
+        report.chip(partitionOf(index).backend), `${partitionOf(index).backend}  ${timeOf(index)}`)));
     if (found.length > kMost) rows.push(report.element("li", { role: "presentation" }, `and ${found.length - kMost} more`));
     if (found.length === 0 && input.value.trim()) rows.push(report.element("li", { role: "presentation" }, "nothing has that"));
     list.replaceChildren(...rows);
     list.hidden = rows.length === 0;
     input.setAttribute("aria-expanded", String(rows.length > 0));
+    if (rows.length) list.scrollIntoView({ block: "nearest" });
     mark(found.length ? 0 : -1);
   }
 

@@ -7,12 +7,13 @@
 
   /// `part` of the longest bar.
   function bar(part, kind) {
-    return element("span", { class: `bar ${kind}`, style: `width:${Math.max(part * 11, 0.05)}rem`, "aria-hidden": "true" });
+    return element("span", { class: `bar ${kind}`, style: `width:${Math.max(part * 7, 0.05)}rem`, "aria-hidden": "true" });
   }
 
   function shareOf([backend, part]) {
     const colour = report.colour(backend);
-    return element("span", { style: `width:${100 * part}%;background:${colour};color:${report.ink(colour)}`,
+    return element("span", { class: report.isModel(backend) ? "hatched" : undefined,
+      style: `width:${100 * part}%;background-color:${colour};color:${report.ink(colour)}`,
       title: `${backend} ${report.percent(part)}` }, part > 0.2 ? backend : "");
   }
 
@@ -20,7 +21,7 @@
   function shares(row) {
     const parts = Object.entries(row.mac_share).filter(entry => entry[1] > 0);
     const label = parts.map(([backend, part]) => `${backend} ${report.percent(part)}`).join(", ");
-    return element("div", { class: "stack", style: "width:14rem", role: "img", "aria-label": label }, parts.map(shareOf));
+    return element("div", { class: "stack", style: "width:9rem", role: "img", "aria-label": label }, parts.map(shareOf));
   }
 
   /// The name of a strategy, which shows its placement in the graph.
@@ -31,7 +32,8 @@
       report.graph.show(placement);
       document.getElementById("graph").scrollIntoView();
     };
-    return placement ? element("button", { type: "button", class: "link", onclick: show }, name) : name;
+    return placement ? element("button", { type: "button", class: "link whole", onclick: show }, name)
+      : element("span", { class: "whole" }, name);
   }
 
   report.drawStrategies = section => {
@@ -42,17 +44,19 @@
     const most = d3.max(compare.strategies, row => value(row) || 0) || 1;
     const slowest = d3.max(compare.strategies, row => (row.measured ? row.measured.median_s : 0)) || 1;
     const isMeasured = compare.runs > 0;
-    const columns = ["Strategy", ">Predicted", "", ">Ratio", ">Partitions", ">Conversions", "Work",
-      ...(isMeasured ? [">Measured", "", ">Ratio"] : []), ">Searched"];
+    // One bar: of what was measured, where something was.
+    const columns = ["Strategy", ">Predicted", ...(isMeasured ? [] : [""]), ">Ratio", ...(isMeasured ? [">Measured", "", ">Ratio"] : []),
+      ">Partitions", ">Conversions", "Work", ">Searched"];
     const measured = row => row.measured
       ? [report.seconds(row.measured.median_s), bar(row.measured.median_s / slowest, "measured"), row.measured.ratio.toFixed(2)]
       : ["", "", ""];
-    const cells = row => [shownButton(row.strategy), report.amount(value(row), unit), bar(value(row) / most, "predicted"),
-      row.ratio.toFixed(2), row.partitions, row.conversions, shares(row), ...(isMeasured ? measured(row) : []),
-      report.seconds(row.search_s)];
+    const cells = row => [shownButton(row.strategy), report.amount(value(row), unit),
+      ...(isMeasured ? [] : [bar(value(row) / most, "predicted")]), row.ratio.toFixed(2), ...(isMeasured ? measured(row) : []),
+      row.partitions, row.conversions, shares(row), report.seconds(row.search_s)];
     const failed = row => [row.strategy, "-", row.failure, ...columns.slice(3).map(() => "")];
     section.append(report.table("Strategies", columns, compare.strategies.map(row => (row.failure ? failed(row) : cells(row)))),
-      element("p", { class: "note" }, "A click on a strategy shows its placement in the graph."));
+      element("p", { class: "note" }, "A click on a strategy shows its placement in the graph. ",
+        `The model: ${report.modelText()}.`));
     return true;
   };
 

@@ -62,7 +62,9 @@
   function headline({ timeline, bench, lost }) {
     const parts = [`Predicted ${report.seconds(timeline.predicted_s)}`];
     if (timeline.actual_s !== undefined) parts.push(`measured in one run ${report.seconds(timeline.actual_s)}`);
-    else if (!lost) parts.push("after `collagec bench` or `collagec trace` the times of a run stand beside it");
+    else if (!lost && !report.data.summary.compare) {
+      parts.push("after `collagec bench` or `collagec trace` the times of a run stand beside it");
+    }
     if (bench) {
       parts.push(`bench: median ${report.seconds(bench.median_s)}, least ${report.seconds(bench.least_s)} of `
         + report.count(bench.runs_s.length, "run"));

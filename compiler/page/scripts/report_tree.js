@@ -22,11 +22,13 @@
     item.nodeCount = 0;
     item.partitionCount = 0;
     item.cost = 0;
+    item.isAbout = false;
     item.byBackend = new Map();
     for (const child of item.children) {
       item.nodeCount += child.nodeCount;
       item.partitionCount += child.partitionCount;
       item.cost += child.cost;
+      item.isAbout = item.isAbout || Boolean(child.isAbout);
       for (const [backend, count] of child.byBackend) item.byBackend.set(backend, (item.byBackend.get(backend) || 0) + count);
     }
   }
@@ -47,10 +49,10 @@
     for (const block of blocks) {
       if (typeof block === "number") {
         const node = partition.nodes[block];
-        leaves[node] = makeItem("node", parent, { node, partition, nodeCount: 1, partitionCount: 0, cost: 0,
-          byBackend: new Map([[partition.backend, 1]]) });
+        leaves[node] = makeItem("node", parent, { node, partition, nodeCount: 1, partitionCount: 0, cost: partition.node_s[block],
+          isAbout: !partition.exact.includes(block), byBackend: new Map([[partition.backend, 1]]) });
       } else {
-        const group = makeItem("group", parent, { times: block.times, partition });
+        const group = makeItem("group", parent, { times: block.times, name: block.name, partition });
         addNodes(placement, partition, group, block.blocks, leaves);
         sumUp(group);
         numberBlocks(group);
@@ -61,7 +63,7 @@
   function addPartitions(placement, parent, blocks, leaves) {
     for (const block of blocks) {
       if (typeof block !== "number") {
-        const group = makeItem("group", parent, { times: block.times });
+        const group = makeItem("group", parent, { times: block.times, name: block.name });
         addPartitions(placement, group, block.blocks, leaves);
         sumUp(group);
         numberBlocks(group);
@@ -71,7 +73,7 @@
       const item = makeItem("partition", parent, { partition });
       if (partition.inside) addNodes(placement, partition, item, partition.inside, leaves);
       else leaves[partition.nodes[0]] = item;
-      Object.assign(item, { nodeCount: partition.nodes.length, partitionCount: 1, cost: partition.cost_s,
+      Object.assign(item, { nodeCount: partition.nodes.length, partitionCount: 1, cost: partition.cost_s, isAbout: false,
         byBackend: new Map([[partition.backend, partition.nodes.length]]) });
     }
   }
@@ -123,10 +125,19 @@
     return { root, leaves };
   };
 
+  /// A section without a name goes by those of its first and last scope.
+  function titleOfSection(item) {
+    const named = item.children.filter(child => child.name);
+    if (named.length === 0) return `Section ${item.at + 1}`;
+    const [first, last] = [named[0].name, named[named.length - 1].name];
+    return first === last ? first : `${first} to ${last}`;
+  }
+
   function titleOfGroup(item) {
+    if (item.name) return item.name;
     if (item.times > 1 && item.children[0].kind !== "group") return `${item.times} × ${report.boxTexts(item.children[0])[0]}`;
     if (item.times > 1) return `${item.times} × block of ${(item.partitionCount || item.nodeCount) / item.times}`;
-    if (!item.first) return `Section ${item.at + 1}`;
+    if (!item.first) return titleOfSection(item);
     return item.first === item.last ? `Block ${item.first}` : `Blocks ${item.first} to ${item.last}`;
   }
 
@@ -137,7 +148,10 @@
       const names = item.values.map(value => `%${report.values[value].name}`);
       return [item.label, names.length > 1 ? `${names[0]} and ${names.length - 1} more` : names.join("")];
     }
-    if (item.kind === "node") return [nodes[item.node].op, `%${nodes[item.node].name}`];
+    if (item.kind === "node") {
+      const time = item.cost > 0 ? `  ${report.aboutSeconds(item.cost, item.isAbout)}` : "";
+      return [nodes[item.node].op + time, `%${nodes[item.node].name}`];
+    }
     if (item.kind === "partition") {
       const { partition } = item;
       const ops = partition.nodes.slice(0, 3).map(node => nodes[node].op).join(", ");
@@ -145,7 +159,8 @@
       return [title, `${report.place(partition)}  ${report.seconds(partition.cost_s)}`];
     }
     const parts = item.partitionCount;
-    const second = parts ? `${report.count(parts, "partition")}  ${report.seconds(item.cost)}` : report.count(item.nodeCount, "node");
+    const second = parts ? `${report.count(parts, "partition")}  ${report.seconds(item.cost)}`
+      : `${report.count(item.nodeCount, "node")}  ${report.aboutSeconds(item.cost, item.isAbout)}`;
     return [titleOfGroup(item), second];
   };
 }

@@ -42,7 +42,7 @@ struct BuildOptions {
   const Table<BackendId, BackendMatches>* matches = nullptr;
 };
 
-/// Returns nullopt after an error.
+/// Returns nullopt after an error, or where the source of costs was stopped.
 std::optional<BuiltProblem> build_problem(const ir::Graph& graph, const ir::RuleSet& registered,
                                           const ActiveBackends& backends, support::Diagnostics& diags,
                                           const BuildOptions& options = {});

@@ -53,6 +53,7 @@ bool measure_candidates(ProblemBuilder& builder, const std::vector<CandidateId>&
   std::vector<ir::Partition> partitions;
   for (CandidateId c : asked) partitions.push_back(candidate_partition(builder.graph, built, c));
   std::vector<MeasuredCost> answers = builder.options.costs->measure(builder.graph, partitions);
+  if (builder.options.costs->is_stopped()) return false;
   bool ok = true;
   Table<CandidateId, bool> cannot_run(built.problem.candidates.size());
   failures->asked += answers.size();

@@ -25,7 +25,8 @@ std::vector<CandidateId> unmeasured_candidates(const BuiltProblem& built);
 
 /// Asks the source of costs for these candidates, at once. One that cannot run leaves the problem, with a refusal that
 /// says why; the implicit host's and written partitions stay, at their estimates. So does any that has an estimate and
-/// failed transiently. Returns false after an error: a written partition has no cost.
+/// failed transiently. Returns false after an error, a written partition without a cost, or where the source was
+/// stopped.
 bool measure_candidates(ProblemBuilder& builder, const std::vector<CandidateId>& asked, TransientFailures* failures);
 
 /// Measures until nothing is left to be measured, also of what steps in for candidates that cannot run. Returns false

@@ -33,6 +33,7 @@ class LazyMeasurer {
       const LazyOutcome outcome = measure_best_plans(
           &built_.problem, &open_, [&](const Problem&, bool is_probe) { return lazy_.solve(built_, is_probe); },
           [&](const std::vector<OpenCostId>& items) { return ask(items); });
+      if (costs_.is_stopped()) return false;
       built_.lazy.rounds += outcome.rounds;
       built_.lazy.below += outcome.below;
       built_.lazy.could_save = outcome.could_save;

@@ -8,7 +8,7 @@
 namespace collage::place {
 
 /// Measures no more than the best placement needs; everything where there is no placement. What was not measured has
-/// its bound as cost and is still `unmeasured`. Returns false after an error.
+/// its bound as cost and is still `unmeasured`. Returns false after an error, or where the source of costs was stopped.
 bool measure_lazily(ProblemBuilder& builder);
 
 }  // namespace collage::place

@@ -61,7 +61,7 @@ bool ProblemBuilder::measure() {
   if (measures() && !measure_all_candidates(*this)) return false;
   convert();
   if (measures()) measure_conversions(*this);
-  return true;
+  return !measures() || !options.costs->is_stopped();
 }
 
 bool ProblemBuilder::complete() {

@@ -33,6 +33,9 @@ class CostSource {
   /// own. Their nodes are ascending, their boundary has the formats to measure with, their cost does not count.
   virtual std::vector<MeasuredCost> measure(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) = 0;
 
+  /// Whether someone has stopped it: what it has not measured by then it never will, and the problem is not built.
+  virtual bool is_stopped() const { return false; }
+
   /// As `measure`, but measures nothing.
   virtual std::vector<KnownCost> look_up(const ir::Graph& graph, const std::vector<ir::Partition>& candidates) = 0;
 };

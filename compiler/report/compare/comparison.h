@@ -2,9 +2,12 @@
 // `compare`: every strategy on one problem: what it predicts, what it chose, and with `run` or `bench` what it
 // takes and whether the results agree.
 //
-//     compare     strategy      predicted    ratio   partitions  conversions      host       npu    measured    ratio
-//                 optimal        24.89 us     1.00            6            0   100.0 %     0.0 %     112 us      1.00
-//                 greedy         41.96 us     1.69            2            2    …
+//     compare     strategy    predicted   ratio    measured   ratio  difference   partitions  conversions
+//                 optimal      24.89 us    1.00      112 us    1.00     2.1e-07            6            0
+//                 greedy       41.96 us    1.69           …
+//                 strategy       host       npu
+//                 optimal     100.0 %     0.0 %
+//                 greedy            …
 //
 // Runs take turns, A B C A B C, so that a machine that slows down slows all of them down. Equal placements are measured
 // once.
@@ -19,6 +22,7 @@
 #include "compiler/place/strategies.h"
 #include "compiler/plan/targets.h"
 #include "compiler/search/found_placement.h"
+#include "runtime/core/wrapped.h"
 #include "runtime/runner/bind_inputs.h"
 
 namespace collage::driver {
@@ -44,6 +48,9 @@ struct Comparison {
   std::vector<CompareRow> rows;       ///< `optimal` first
   int runs = 0;                       ///< of each measured row
   double disagreement = 0;            ///< largest difference between the outputs of two strategies, as above
+  std::string disturbance{};          ///< what went on beside the runs (measure/conditions.h), or empty
+  bool has_estimates = false;         ///< costs are those of formulas
+  bool has_models = false;            ///< some of the backends are models of chips, so that no time is a latency
 };
 
 /// Searches with every strategy: optimal, greedy, eager, merge, tvm, each backend alone with the host, the host alone,
@@ -59,7 +66,8 @@ void add_row(const SearchInput& input, const std::string& strategy, FoundPlaceme
 bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
              const std::vector<runner::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 
-std::string print(const Comparison& comparison);
+/// Lines of at most so many columns; a table that is wider is parted.
+std::string print(const Comparison& comparison, size_t width = runtime::kUsualWidth);
 /// The document of `compare --json=FILE`.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 

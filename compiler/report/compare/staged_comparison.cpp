@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "compiler/report/summary_line.h"
 #include "runtime/core/text.h"
 
 namespace collage::driver {
@@ -54,22 +55,25 @@ std::vector<StrategyTotal> totals_of(const std::vector<StageComparison>& stages)
   return totals;
 }
 
-std::string print(const std::vector<StageComparison>& stages) {
+std::string print(const std::vector<StageComparison>& stages, size_t columns) {
+  const size_t width = std::max(columns, kLeastWidth);
   std::string text;
-  for (const StageComparison& stage : stages) text += heading_of(stage) + print(stage.comparison);
+  for (const StageComparison& stage : stages)
+    text += summary_lines(heading_of(stage), width) + print(stage.comparison, width);
   const std::vector<StrategyTotal> totals = totals_of(stages);
   if (totals.empty()) return text;
-  size_t width = 10;
-  for (const StrategyTotal& total : totals) width = std::max(width, total.strategy.size() + 2);
+  size_t name_columns = 10;
+  for (const StrategyTotal& total : totals) name_columns = std::max(name_columns, total.strategy.size() + 2);
   const place::Objective& objective = *stages.front().comparison.objective;
   const StrategyTotal& best = totals.front();
-  text += fmt::format("{:<12}{:<{}}{:>11}{:>8}{}\n", "total", "strategy", width,
+  text += fmt::format("{:<12}{:<{}}{:>11}{:>8}{}\n", "total", "strategy", name_columns,
                       objective.sums_times() ? "predicted" : objective.name, "ratio",
                       best.measured ? fmt::format("{:>12}{:>8}", "measured", "ratio") : "");
   for (const StrategyTotal& total : totals) {
-    text += fmt::format("{:<12}{:<{}}", "", total.strategy, width);
+    text += fmt::format("{:<12}{:<{}}", "", total.strategy, name_columns);
     if (!total.predicted) {
-      text += fmt::format("{:>11}   {}\n", "-", total.failure);
+      const size_t column = kLabelColumns + name_columns + 14;
+      text += fmt::format("{:>11}   {}\n", "-", runtime::wrapped(total.failure, {column, kLabelColumns + 2, width}));
       continue;
     }
     text += fmt::format("{:>11}", human(*total.predicted));

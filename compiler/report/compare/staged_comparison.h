@@ -38,7 +38,7 @@ struct StrategyTotal {
 std::vector<StrategyTotal> totals_of(const std::vector<StageComparison>& stages);
 
 /// The tables of the stages, and that of the totals.
-std::string print(const std::vector<StageComparison>& stages);
+std::string print(const std::vector<StageComparison>& stages, size_t width = runtime::kUsualWidth);
 /// {stages: [{stage, where, inputs, runs, compare}], total: [{strategy, predicted_s or predicted_j, ratio,
 /// measured_s}]}
 nlohmann::ordered_json to_json(const std::vector<StageComparison>& stages);

@@ -6,6 +6,7 @@
 
 #include "compiler/report/conversion_kind.h"
 #include "compiler/search/placement_search.h"
+#include "runtime/core/text.h"
 #include "runtime/support/check.h"
 #include "runtime/support/size_text.h"
 
@@ -88,8 +89,30 @@ std::string cost_change(const FoundPlacement& found, const FoundPlacement& other
   return text;
 }
 
+namespace {
+
+size_t count_unmeasured(const Alternative& alternative) {
+  const std::vector<place::CandidateId>& chosen = alternative.found->chosen;
+  return static_cast<size_t>(std::count_if(
+      chosen.begin(), chosen.end(), [&](place::CandidateId c) { return alternative.built->origin(c).unmeasured; }));
+}
+
+}  // namespace
+
+std::string_view about_text(const Alternative& alternative) {
+  return count_unmeasured(alternative) > 0 ? "about " : "";
+}
+
+std::string change_text(const ExplainedPlacement& explained, const Alternative& alternative) {
+  const std::string change = cost_change(explained.found, *alternative.found);
+  const size_t unmeasured = count_unmeasured(alternative);
+  if (unmeasured == 0) return change;
+  return fmt::format("about {}; {} not measured", change, runtime::counted(unmeasured, "cost"));
+}
+
 std::string why_not_best(const ExplainedPlacement& explained) {
   const FoundPlacement& found = explained.found;
+  if (explained.has_newer_costs) return "costs were measured after this placement was searched: compile again";
   if (!place::is_exact(explained.strategy)) {
     return fmt::format("`{}` does not look for the best placement", place::to_string(explained.strategy));
   }

@@ -21,7 +21,8 @@ struct ExplainedPlacement {
   const place::ActiveBackends& active;  ///< as `input.built` was made from
   const FoundPlacement& found;
   const support::SourceManager& sources;
-  bool measures = false;  ///< costs that rules call `measured` were
+  bool measures = false;         ///< costs that rules call `measured` were
+  bool has_newer_costs = false;  ///< some were measured after the placement was found
 };
 
 struct Alternative {
@@ -44,6 +45,12 @@ std::string over_memory(const Alternative& alternative);
 /// `1.3 ms more: +0.9 ms copies, +0.4 ms npu`, of the other plan against the one that was found. The greatest changes
 /// first, without those that are below a hundredth of it.
 std::string cost_change(const FoundPlacement& found, const FoundPlacement& other);
+
+/// `about `, where costs of the plan were not measured: they are what similar ones let expect. Empty elsewhere.
+std::string_view about_text(const Alternative& alternative);
+
+/// The same of an alternative that has a plan: `about 1.3 ms more: +1.3 ms openblas; 2 costs not measured`.
+std::string change_text(const ExplainedPlacement& explained, const Alternative& alternative);
 
 /// Why an alternative can be cheaper than the plan that was found.
 std::string why_not_best(const ExplainedPlacement& explained);

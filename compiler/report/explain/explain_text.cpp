@@ -68,7 +68,8 @@ std::string rule_text(const ExplainedPlacement& explained, const place::BuiltPro
 
 std::string candidate_text(const ExplainedPlacement& explained, const place::BuiltProblem& built,
                            const std::vector<place::CandidateId>& chosen, ir::NodeId node) {
-  const place::Candidate& candidate = built.problem.candidates[candidate_of(built.problem, chosen, node)];
+  const place::CandidateId id = candidate_of(built.problem, chosen, node);
+  const place::Candidate& candidate = built.problem.candidates[id];
   const place::Owner& owner = built.problem.owners[candidate.owner];
   std::vector<ir::NodeId> others = candidate.nodes;
   std::erase(others, node);
@@ -77,8 +78,9 @@ std::string candidate_text(const ExplainedPlacement& explained, const place::Bui
   there.backend = owner.backend;
   there.instance = owner.instance;
   const bool is_host = runtime::is_host_space(owner.instance);
-  return fmt::format("{} in {}, {}: {}", human(candidate.cost), is_host ? place_text(there) : owner.instance, company,
-                     rule_text(explained, built, chosen, node));
+  const std::string_view about = built.origin(id).unmeasured ? "about " : "";
+  return fmt::format("{}{} in {}, {}: {}", about, human(candidate.cost), is_host ? place_text(there) : owner.instance,
+                     company, rule_text(explained, built, chosen, node));
 }
 
 std::string cost_parts_text(const ExplainedPlacement& explained, place::CandidateId id) {

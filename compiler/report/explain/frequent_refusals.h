@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a backend does not take more of a model, over all its nodes: the column "top refusal" of the summary.
+// Why a backend does not take more of a model, over all its nodes: the line `refused` of the summary.
 //
 // Nodes of one operator that failed at the same clause are one reason, whatever the values; nodes that the backend can
 // run in some way do not count.

@@ -186,7 +186,7 @@ Instead with_node_on(const ExplainedPlacement& explained, NodeId node, const std
   const Alternative alternative = plan_with(explained, {node}, backend);
   if (!alternative.found) return {"no placement was found with it there; `why-not` tells more"};
   if (const std::string over = over_memory(alternative); !over.empty()) return {"does not fit: " + over};
-  return {cost_change(explained.found, *alternative.found), alternative.found->predicted < explained.found.predicted};
+  return {change_text(explained, alternative), alternative.found->predicted < explained.found.predicted};
 }
 
 std::vector<Answer> why(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes) {

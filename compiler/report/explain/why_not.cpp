@@ -147,8 +147,8 @@ class Answerer {
       head("{} could run on {}, but no placement was found with it there", node_text(graph_, node), name_);
       return note("because " + blame({node}, alternative));
     }
-    head("{} could run on {}: the placement would cost {}, {}", node_text(graph_, node), name_,
-         human(alternative.found->predicted), cost_change(explained_.found, *alternative.found));
+    head("{} could run on {}: the placement would cost {}{}, {}", node_text(graph_, node), name_,
+         about_text(alternative), human(alternative.found->predicted), change_text(explained_, alternative));
     row("now", candidate_text(explained_, explained_.input.built, explained_.found.chosen, node));
     row("there", candidate_text(explained_, *alternative.built, alternative.found->chosen, node));
     new_conversions(*alternative.found, node);
@@ -173,7 +173,7 @@ class Answerer {
       Alternative alternative = plan_with(explained_, moved, name_);
       if (!is_plan(alternative)) return "no placement was found: " + blame(moved, alternative);
       has_less |= alternative.found->predicted < explained_.found.predicted;
-      return cost_change(explained_.found, *alternative.found);
+      return change_text(explained_, alternative);
     };
     size_t searched = std::min(nodes.size(), kSearches);
     for (size_t i = 0; i < searched; ++i) {

@@ -7,6 +7,7 @@
 
 #include "compiler/certificate/judge_file.h"
 #include "compiler/driver/check_plan.h"
+#include "include/collage/export.h"
 #include "runtime/tools/command_line/app_text.h"
 #include "runtime/tools/command_line/guarded_main.h"
 
@@ -58,6 +59,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+extern "C" COLLAGE_API int collage_main_collage_check_plan(int argc, char** argv) {
   return collage::tools::guarded_main("collage-check-plan", [&] { return run(argc, argv); });
 }

@@ -22,6 +22,7 @@
 #include "compiler/sema/rules/build_rules.h"
 #include "compiler/tools/collage-measure/measure_options.h"
 #include "compiler/tools/collage-measure/serve_others.h"
+#include "include/collage/export.h"
 #include "runtime/tools/command_line/app_text.h"
 
 namespace {
@@ -72,7 +73,7 @@ std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
   const std::optional<codegen::Numerics> numerics = codegen::parse_numerics(options.numerics);
   if (!numerics) return std::nullopt;
   auto activations =
-      driver::activate(*rules, options.targets, diags, {*numerics, options.cpu},
+      driver::activate(*rules, {options.targets, {}, {}, true}, diags, {*numerics, options.cpu},
                        {options.allow_code, true, options.allow_outside});  // costs are asked of programs elsewhere
   if (!activations) return std::nullopt;
   plan::PlanTargets targets = driver::plan_targets(*rules, *activations, options.threads);
@@ -127,25 +128,33 @@ int run(int argc, char** argv) {
   CLI::App app{"measures candidates for collagec, which starts it, or for compilers anywhere (--serve)",
                "collage-measure"};
   tools::add_text_flags(app);
-  app.add_option("-r,--rules", options.rules, "a rule file or folder; repeatable")->allow_extra_args(false);
-  app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")->allow_extra_args(false);
+  app.add_option("-r,--rules", options.rules, "a rule file or folder; repeatable")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+  app.add_option("-t,--target", options.targets, "a backend to activate; repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_flag("--allow-code", options.allow_code, "as for collagec");
   app.add_flag("--allow-outside", options.allow_outside, "as for collagec");
-  app.add_option("--threads", options.threads, "threads of the host");
-  app.add_option("--numerics", options.numerics, "as for collagec");
-  app.add_option("--cpu", options.cpu, "as for collagec");
-  app.add_option("--cache", options.cache, "a folder of compiled code");
-  app.add_option("--reference", options.reference, "picoseconds that the reference kernel is known to take");
-  app.add_option("--timeout", options.timeout, "seconds for one candidate");
+  app.add_option("--threads", options.threads, "threads of the host")->type_name("N");
+  app.add_option("--numerics", options.numerics, "as for collagec")->type_name("HOW");
+  app.add_option("--cpu", options.cpu, "as for collagec")->type_name("NAME");
+  app.add_option("--cache", options.cache, "a folder of compiled code")->type_name("FOLDER");
+  app.add_option("--reference", options.reference, "picoseconds that the reference kernel is known to take")
+      ->type_name("N");
+  app.add_option("--timeout", options.timeout, "seconds for one candidate")->type_name("SECONDS");
   const CLI::Option* serves =
       app.add_option("--serve", options.serve,
-                     "postgresql://…: measures what compilers ask for over this server, until it is stopped");
+                     "postgresql://…: measures what compilers ask for over this server, until it is stopped")
+          ->type_name("ADDRESS");
   app.add_option("--backends", options.backends,
                  "with --serve: names of those to measure, `host` for single operators; all")
+      ->type_name("NAMES")
       ->delimiter(',');
-  app.add_option("--name", options.name, "with --serve: of this worker; the host's");
+  app.add_option("--name", options.name, "with --serve: of this worker; the host's")->type_name("NAME");
   app.add_option("--lease", options.lease,
                  "with --serve: seconds after which a worker that is not heard of counts as dead")
+      ->type_name("SECONDS")
       ->check(CLI::Range(1.0, 3600.0))
       ->check([](const std::string& text) { return text.find("nan") == text.npos ? "" : "it is no number"; });
   app.add_flag("--once", options.once, "with --serve: ends when nothing waits");
@@ -162,7 +171,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+extern "C" COLLAGE_API int collage_main_collage_measure(int argc, char** argv) {
   try {
     // Nobody reads what it prints: the compiler tells its user of the exit code.
     return run(argc, argv);

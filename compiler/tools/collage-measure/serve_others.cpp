@@ -48,7 +48,7 @@ std::optional<Served> read_rules(const MeasureOptions& options, support::SourceM
   std::optional<ir::RuleSet> rules = sema::load_rules(sources, served.paths, diags, options.allow_outside);
   if (!rules) return std::nullopt;
   served.rules = std::move(*rules);
-  const auto activations = driver::activate(served.rules, options.targets, diags, {},
+  const auto activations = driver::activate(served.rules, {options.targets, {}, {}, true}, diags, {},
                                             {options.allow_code, options.allow_code, options.allow_outside});
   if (!activations) return std::nullopt;
   for (const driver::Activation& activation : *activations) {

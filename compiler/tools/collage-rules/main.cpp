@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   SourceManager sources;
   Diagnostics diags(sources);
   std::function<bool()> run_command;
-  app.add_option("--explain", options.code, "explain a diagnostic: CG0301")->type_name("CODE");
+  app.add_option("--explain", options.code, "explain a diagnostic: CG0301")->type_name("CODE")->group("Help");
 
   auto add = [&](const char* name, const char* what, std::function<bool()> command) {
     CLI::App* added = app.add_subcommand(name, what);
@@ -59,8 +59,8 @@ int run(int argc, char** argv) {
   };
   auto add_on_files = [&](const char* name, const char* what, std::function<bool()> command) {
     CLI::App* added = add(name, what, std::move(command));
-    added->add_option("paths", options.paths, "Rule files, or folders of them")->required();
-    added->add_flag("--allow-outside", options.allow_outside, "Let them lead to files outside their folders");
+    added->add_option("paths", options.paths, "rule files, or folders of them")->type_name("PATH…")->required();
+    added->add_flag("--allow-outside", options.allow_outside, "let them lead to files outside their folders");
     return added;
   };
   // A command on rules that have been read; it prints the diagnostics itself.
@@ -78,43 +78,45 @@ int run(int argc, char** argv) {
     return good;
   };
 
-  CLI::App* check = add_on_rules("check", "Report mistakes, and rules without tests", [&](const RuleSet& rules) {
+  CLI::App* check = add_on_rules("check", "reports mistakes, and rules without tests", [&](const RuleSet& rules) {
     return tool::check_rules(sources, rules, options.report, diags);
   });
-  CLI::App* test = add_on_rules("test", "Run the tests that stand in the files", [&](const RuleSet& rules) {
+  CLI::App* test = add_on_rules("test", "runs the tests that stand in the files", [&](const RuleSet& rules) {
     return tool::test_rules(sources, rules, options.test, options.report, diags);
   });
   for (CLI::App* reports : {check, test}) {
-    reports->add_flag("--json", options.report.as_json, "Print what was found as one JSON document");
-    reports->add_flag("--werror", options.report.werror, "Fail where there are warnings");
+    reports->add_flag("--json", options.report.as_json, "print what was found as one JSON document");
+    reports->add_flag("--werror", options.report.werror, "fail where there are warnings");
   }
-  test->add_option("--rule", options.test.rules, "Only the tests of this rule, family or rewrite")->type_name("NAME");
-  test->add_option("--junit", options.test.junit, "Write the results as JUnit's XML, too")->type_name("FILE");
-  test->add_flag("--mutate", options.test.mutate, "Require that some test fails when any one `where` is left out");
+  test->add_option("--rule", options.test.rules, "only the tests of this rule, family or rewrite")->type_name("NAME");
+  test->add_option("--junit", options.test.junit, "write the results as JUnit's XML, too")->type_name("FILE");
+  test->add_flag("--mutate", options.test.mutate, "require that some test fails when any one `where` is left out");
   test->add_flag("--mutate-bounds", options.test.bounds,
-                 "The same for each `<` that becomes `<=` and each `>=` that becomes `>`");
+                 "the same for each `<` that becomes `<=` and each `>=` that becomes `>`");
   CLI::App* coverage =
-      add_on_rules("coverage", "Show which rules match in a corpus of models", [&](const RuleSet& rules) {
+      add_on_rules("coverage", "shows which rules match in a corpus of models", [&](const RuleSet& rules) {
         return with_diagnostics(tool::report_coverage(sources, rules, options.models, options.unfired, diags));
       });
-  coverage->add_option("--models", options.models, "Models, .ir or .onnx")->required();
-  coverage->add_option("--unfired", options.unfired,
-                       "Lines `BACKEND RULE: reason`: rules that match nowhere; any other is an error");
-  CLI::App* list = add_on_rules("list", "Show what the files say", [&](const RuleSet& rules) {
+  coverage->add_option("--models", options.models, "models, .ir or .onnx")->type_name("FILE…")->required();
+  coverage
+      ->add_option("--unfired", options.unfired,
+                   "lines `BACKEND RULE: reason`: rules that match nowhere; any other is an error")
+      ->type_name("FILE");
+  CLI::App* list = add_on_rules("list", "shows what the files say", [&](const RuleSet& rules) {
     return with_diagnostics(tool::list_rules(sources, rules, options.backends, options.as_json, diags));
   });
-  list->add_option("--backend", options.backends, "Only this one");
-  list->add_flag("--json", options.as_json, "As JSON");
-  CLI::App* format = add_on_files("fmt", "Format files in place; `-` reads standard input", [&] {
+  list->add_option("--backend", options.backends, "only this one")->type_name("NAME…");
+  list->add_flag("--json", options.as_json, "as JSON");
+  CLI::App* format = add_on_files("fmt", "formats files in place; `-` reads standard input", [&] {
     return with_diagnostics(tool::format_files(sources, options.paths, options.only_check, diags));
   });
-  format->add_flag("--check", options.only_check, "Change nothing; fail where something would change");
-  CLI::App* make = add("new", "Write a rule file to start from",
+  format->add_flag("--check", options.only_check, "change nothing; fail where something would change");
+  CLI::App* make = add("new", "writes a rule file to start from",
                        [&] { return with_diagnostics(tool::make_backend(options.name, options.folder, diags)); });
-  make->add_option("name", options.name, "Name of the backend")->required();
-  add("lsp", "Serve an editor over standard input and output (language server protocol)",
+  make->add_option("name", options.name, "the name of the backend")->type_name("NAME")->required();
+  add("lsp", "serves an editor over standard input and output (language server protocol)",
       [&] { return with_diagnostics(tool::lsp::serve(std::cin, std::cout, diags)); });
-  make->add_option("--dir", options.folder, "Where to put it");
+  make->add_option("--dir", options.folder, "where to put it")->type_name("FOLDER");
 
   try {
     app.parse(argc, argv);
@@ -123,7 +125,8 @@ int run(int argc, char** argv) {
   }
   if (!options.code.empty()) return collage::support::explain(options.code) ? kSuccess : kWrongUsage;
   if (!run_command) {
-    fmt::print(stderr, "A subcommand is required\nRun with --help for more information.\n");
+    fmt::print(stderr,
+               "error: a command is needed: `collage-rules check PATH…`\nRun with --help for more information.\n");
     return kWrongUsage;
   }
   return run_command() ? kSuccess : kInputError;

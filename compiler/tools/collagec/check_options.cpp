@@ -25,8 +25,9 @@ class Check {
       if (!is_taken(row) || !given_.contains(name_of(row))) continue;
       if (row.files == Files::Written && names_no_file(row))
         return fmt::format("{} needs the name of a file", name_of(row));
-      for (std::string_view other : row.excludes) {
-        if (given_.contains(other)) return fmt::format("{} and {} exclude each other", name_of(row), other);
+      for (const driver::Exclusion& other : row.excludes) {
+        if (given_.contains(other.option))
+          return fmt::format("{} and {} exclude each other: {}", name_of(row), other.option, other.why);
       }
       for (std::string_view condition : row.needs) {
         if (!holds(condition)) return fmt::format("{} needs {}", name_of(row), condition);
@@ -69,8 +70,10 @@ class Check {
     const CommandName command = request_.command;
     const bool is_text_command = command == Why || command == WhyNot || command == Diff || command == Simulate;
     if (!is_text_command && request_.emit == driver::Emit::All) return "";
-    return fmt::format("{} writes no package: give `{}` another ending than .collage",
-                       is_text_command ? fmt::format("`{}`", driver::full_name(command)) : "--emit", request_.output);
+    const std::string why = is_text_command ? fmt::format("`{}` compiles nothing", driver::full_name(command))
+                                            : "--emit stops before anything is compiled";
+    return fmt::format("{}, so that there is no package to write: give `{}` another ending than .collage", why,
+                       request_.output);
   }
 
   std::string overwritten() const {

@@ -40,7 +40,7 @@ struct InformationRow {
 };
 
 constexpr InformationRow kInformation[] = {
-    {Kind::Help, "-h,--help", "", "print this, or after a command its help"},
+    {Kind::Help, "-h,--help", "", "print this; `collagec help COMMAND` prints the help of a command"},
     {Kind::HelpAll, "--help-all", "", "print all options"},
     {Kind::Explain, "--explain", "CODE", "explain a diagnostic: CG0102"},
     {Kind::Version, "--version", "", "print the version"},
@@ -48,8 +48,9 @@ constexpr InformationRow kInformation[] = {
     {Kind::BashCompletion, "--bash-completion", "", "print a completion script for bash"},
 };
 
-/// Commands that work on no model: costs_command.h, measure_links_command.h.
+/// Commands that work on no model: backends_command.h, costs_command.h, measure_links_command.h.
 constexpr std::pair<std::string_view, std::string_view> kOtherCommands[] = {
+    {"backends", "lists the backends of rule files: which run here, and which are models of chips"},
     {"costs", "lists, exchanges and removes measured costs"},
     {"measure-links", "measures the links between the hosts of a cluster, under mpirun"},
 };
@@ -69,6 +70,7 @@ OptionText text_of(const OptionRow& row, bool is_common) {
   text.names = names_in(row.flags);
   if (!is_positional(row)) text.value = row.value;
   text.help = row.help;
+  text.brief = row.brief;
   text.initial = initial_text(row);
   text.group = heading(row.group);
   text.is_common = is_common;
@@ -79,7 +81,8 @@ OptionText text_of(const OptionRow& row, bool is_common) {
 
 void add_information(ProgramText& text) {
   for (const InformationRow& row : kInformation) {
-    const bool is_common = row.kind == Kind::Help || row.kind == Kind::HelpAll || row.kind == Kind::Explain;
+    const bool is_common =
+        row.kind == Kind::Help || row.kind == Kind::HelpAll || row.kind == Kind::Explain || row.kind == Kind::Version;
     text.options.push_back(
         {names_in(row.flags), std::string(row.value), std::string(row.help), "", "Help", is_common, {}});
   }
@@ -102,6 +105,7 @@ std::vector<std::string> all_command_words() {
     if (!row.word.empty()) words.emplace_back(row.word);
   }
   for (const auto& [word, purpose] : kOtherCommands) words.emplace_back(word);
+  words.emplace_back(kHelpWord);
   return words;
 }
 
@@ -122,7 +126,7 @@ ProgramText describe_collagec() {
   ProgramText text;
   text.name = "collagec";
   text.purpose = "finds the fastest way to run a model over several backends together, compiles it and runs it";
-  text.usage = "[COMMAND] MODEL -r RULES… [OPTION…]";
+  text.usage = "[COMMAND] MODEL [-r RULES…] [OPTION…]";
   for (const OptionRow& row : driver::option_table()) {
     if (row.commands.has(CommandName::Compile)) text.options.push_back(text_of(row, row.is_common));
   }

@@ -12,6 +12,9 @@
 
 namespace collage::tools {
 
+/// `collagec help bench` is `collagec bench --help`.
+inline constexpr std::string_view kHelpWord = "help";
+
 /// What an option of every command asks for: `--help`. Returns nullopt for other options.
 std::optional<Information::Kind> find_information(std::string_view flag);
 

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // `collagec`: the command line. Exit codes: tools/command_line/program_text.h.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <string_view>
+#include <vector>
 
 #include "compiler/driver/commands.h"
 #include "compiler/request/memory_caps.h"
+#include "compiler/tools/collagec/backends_command.h"
 #include "compiler/tools/collagec/costs_command.h"
 #include "compiler/tools/collagec/describe.h"
 #include "compiler/tools/collagec/interrupt.h"
 #include "compiler/tools/collagec/measure_links_command.h"
 #include "compiler/tools/collagec/parse_options.h"
 #include "compiler/tools/collagec/terminal_progress.h"
+#include "include/collage/export.h"
 #include "include/collage/version.h"
 #include "runtime/support/explain.h"
 #include "runtime/support/visible.h"
 #include "runtime/tools/command_line/guarded_main.h"
 #include "runtime/tools/command_line/process_limits.h"
 #include "runtime/tools/command_line/short_waits.h"
+#include "runtime/tools/command_line/terminal_width.h"
 
 namespace {
 
@@ -69,6 +74,7 @@ std::string limit_process(const driver::LimitRequest& limits) {
 
 int run(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "backends") return tools::run_backends_command(argc - 1, argv + 1);
   if (first == "costs") return tools::run_costs_command(argc - 1, argv + 1);
   if (first == "measure-links") return tools::run_measure_links_command(argc - 1, argv + 1);
   support::SourceManager sources;
@@ -80,21 +86,40 @@ int run(int argc, char** argv) {
   if (information) return answer(*information, request.command);
   // Before the limits: libraries that the loader starts again may wait for ever for memory that they must not have.
   if (request.executes()) tools::restart_with_short_waits(argv);
+  tools::TerminalProgress progress(request.progress_seconds);
   if (std::string wrong = limit_process(request.limits); !wrong.empty()) return wrong_usage(wrong);
-  tools::TerminalProgress progress;
-  const driver::Output output{
-      [](std::string_view text) { fmt::print("{}", support::visible(text, support::Lines::Keep)); },
-      [](std::string_view text) { fmt::print(stderr, "{}", support::visible(text, support::Lines::Keep)); }};
+  const auto print_to = [&](std::FILE* file) {
+    return [&progress, file](std::string_view text) {
+      progress.clear();
+      fmt::print(file, "{}", support::visible(text, support::Lines::Keep));
+    };
+  };
+  const driver::Output output{print_to(stdout), print_to(stderr), tools::terminal_width(STDOUT_FILENO)};
   const driver::Outcome outcome = driver::run_command(std::move(request), output, progress.listener());
+  progress.finish();
   fmt::print(stderr, "{}", outcome.diagnostics);
-  if (tools::interrupt_flag()) {
+  if (tools::interrupt_flag(tools::Interrupted::Measuring)) {
+    std::fflush(stdout);
+    tools::end_interrupted();
+  }
+  if (tools::interrupt_flag(tools::Interrupted::Search)) {
     fmt::print(stderr, "note: the search was interrupted; the result is the best placement that it had found\n");
   }
   return exit_code(outcome.verdict);
 }
 
+/// `collagec help bench` => `collagec bench --help`
+int run_words(int argc, char** argv) {
+  if (argc < 2 || argv[1] != tools::kHelpWord) return run(argc, argv);
+  std::string flag = "--help";
+  std::vector<char*> words = {argv[0]};
+  words.insert(words.end(), argv + 2, argv + argc);
+  words.insert(words.end(), {flag.data(), nullptr});
+  return run(argc, words.data());
+}
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  return collage::tools::guarded_main("collagec", [&] { return run(argc, argv); });
+extern "C" COLLAGE_API int collage_main_collagec(int argc, char** argv) {
+  return collage::tools::guarded_main("collagec", [&] { return run_words(argc, argv); });
 }

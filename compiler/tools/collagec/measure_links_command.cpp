@@ -11,6 +11,7 @@
 #include "compiler/sema/rules/build_rules.h"
 #include "runtime/cluster/collectives.h"
 #include "runtime/cluster/link_measurement.h"
+#include "runtime/core/duration.h"
 #include "runtime/core/host_space.h"
 #include "runtime/runner/mpi_ranks.h"
 #include "runtime/support/write_file.h"
@@ -46,9 +47,9 @@ class LinkMeasurement {
     if (!figures) return diags_.error_at(Code::RunFailed, "mpirun", "{}", figures.message());
     if (!is_first) return true;
     for (const PairFigures& pair : *figures) {
-      fmt::print("{:<12}{} - {}: {:.3g} us, {:.3g} GB/s\n", &pair == figures->data() ? "measured" : "",
-                 runtime::host_space(pair.a), runtime::host_space(pair.b), pair.latency * 1e6,
-                 pair.bytes_per_second / 1e9);
+      fmt::print("{:<12}{} - {}: {}, {:.3g} GB/s\n", &pair == figures->data() ? "measured" : "",
+                 runtime::host_space(pair.a), runtime::host_space(pair.b),
+                 human(runtime::Duration::seconds(pair.latency)), pair.bytes_per_second / 1e9);
     }
     return write(*rules, *figures);
   }
@@ -93,11 +94,12 @@ int run_measure_links_command(int argc, char** argv) {
   std::vector<std::string> files;
   std::string output;
   double start = runtime::MpiOptions().start.count();
-  app.add_option("rules", files, "The rule file that declares the cluster, and others that it needs")
+  use_help_text(app);
+  app.add_option("rules", files, "the rule file that declares the cluster, and others that it needs")
       ->type_name("FILE…")
       ->required();
-  app.add_option("-o", output, "Write the file with the measured figures here, instead of over it")->type_name("FILE");
-  add_seconds(app, "--start-timeout", start, "How long it may take until all ranks are there; 0: no limit");
+  app.add_option("-o", output, "write the file with the measured figures here, instead of over it")->type_name("FILE");
+  add_seconds(app, "--start-timeout", start, "how long it may take until all ranks are there; 0: no limit");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -13,6 +13,7 @@
 #include "compiler/tools/collagec/check_options.h"
 #include "compiler/tools/collagec/describe.h"
 #include "runtime/core/host_capabilities.h"
+#include "runtime/tools/command_line/run_options.h"
 
 namespace collage::tools {
 namespace {
@@ -48,8 +49,12 @@ class Parser {
   std::variant<CommandLine, WrongUsage> parse() {
     take_command();
     for (; at_ < words_.size() && wrong_.empty() && !parsed_.information; ++at_) take(words_[at_]);
-    if (parsed_.information) return parsed_;
+    if (parsed_.information) {
+      if (parsed_.information->kind == Information::Kind::Help) wrong_ = unknown_command();
+      if (wrong_.empty()) return parsed_;
+    }
     if (wrong_.empty()) wrong_ = place_positionals();
+    parsed_.request.settings.has_own_threads = given_.contains(kThreadsOption.flag);
     if (wrong_.empty()) read_environment();
     if (wrong_.empty() && !diags_.has_errors()) wrong_ = wrong_combination(parsed_.request, given_);
     if (!wrong_.empty()) return WrongUsage{wrong_};
@@ -132,6 +137,8 @@ class Parser {
 
   std::string not_taken(const std::string& flag) const {
     const std::string self = driver::full_name(parsed_.request.command);
+    if (const std::string_view why = driver::why_not_taken(flag, parsed_.request.command); !why.empty())
+      return fmt::format("`{}` takes no {}: {}", self, flag, why);
     if (const std::vector<CommandName> others = driver::commands_with(flag); !others.empty()) {
       const std::string of = others.size() > kMostNamed ? "" : ": it is an option of " + names_text(others);
       return fmt::format("`{}` takes no {}{}", self, flag, of);
@@ -150,7 +157,7 @@ class Parser {
 
   /// Stores the words that are no options. Returns what is wrong, or "".
   std::string place_positionals() {
-    if (positionals_.empty() && words_.empty()) return "a model is needed: `collagec MODEL -r RULES`";
+    if (positionals_.empty() && words_.empty()) return "a model is needed: `collagec MODEL`";
     if (std::string wrong = unknown_command(); !wrong.empty()) return wrong;
     std::vector<const OptionRow*> rows;
     size_t wanted = 0;
@@ -181,17 +188,22 @@ class Parser {
     return "";
   }
 
-  /// `collagec rnu model.ir`: a first word that is no file, before others.
+  /// `collagec rnu model.ir`: a first word that is no file where a command may stand.
   std::string unknown_command() const {
-    const bool may_be_command = parsed_.request.command == CommandName::Compile && positionals_.size() > 1 &&
+    const bool may_be_command = parsed_.request.command == CommandName::Compile && !positionals_.empty() &&
                                 positionals_.front() == words_.front() &&
                                 positionals_.front().find_first_of("./") == std::string::npos;
     if (!may_be_command) return "";
+    const std::string& word = positionals_.front();
     std::error_code error;
-    if (std::filesystem::exists(positionals_.front(), error)) return "";
-    const std::string closest = support::closest(positionals_.front(), all_command_words());
-    if (closest.empty()) return fmt::format("unknown command `{}`; `collagec --help` lists them", positionals_.front());
-    return fmt::format("unknown command `{}`; did you mean `{}`?", positionals_.front(), closest);
+    if (std::filesystem::exists(word, error)) return "";
+    if (word == "compile" || word == "build") return fmt::format("`{}` is no command: `collagec MODEL` compiles", word);
+    if (find_information("--" + word)) return fmt::format("unknown command `{0}`; did you mean `--{0}`?", word);
+    const std::string closest = support::closest(word, all_command_words());
+    if (!closest.empty()) return fmt::format("unknown command `{}`; did you mean `{}`?", word, closest);
+    // Alone it may be a model that is not there.
+    const bool is_alone = positionals_.size() == 1 && !parsed_.information;
+    return is_alone ? "" : fmt::format("unknown command `{}`; `collagec --help` lists them", word);
   }
 
   /// `-r` takes every word after it; a model among them is not a rule file.

@@ -2,14 +2,17 @@
 #include "compiler/tools/collagec/terminal_progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <system_error>
 
 #include "compiler/tools/collagec/interrupt.h"
 #include "runtime/tools/command_line/process_limits.h"
 #include "runtime/tools/command_line/steps_text.h"
+#include "runtime/tools/command_line/terminal_width.h"
 
 namespace collage::tools {
 namespace {
@@ -17,83 +20,142 @@ namespace {
 using driver::Progress;
 using driver::Work;
 
-constexpr std::chrono::milliseconds kPause{50};  ///< between two lines
+constexpr std::chrono::milliseconds kPause{50};  ///< between two reported states on a terminal
+constexpr double kTick = 1;                      ///< seconds between two states there without a report
 constexpr const char* kClear = "\r\x1b[K";
-
-std::string_view label_of(Work work) {
-  switch (work) {
-    case Work::Measuring: return "measuring";
-    case Work::Searching: return "searching";
-    case Work::Compiling: return "compiling";
-    case Work::Checking: return "checking";
-    case Work::Running: return "running";
-  }
-  return "";
-}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-size_t terminal_width() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+/// Without throwing where standard error is closed.
+void put(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace
 
-TerminalProgress::TerminalProgress() : is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+TerminalProgress::TerminalProgress(double seconds)
+    : is_terminal_(::isatty(STDERR_FILENO) == 1), pause_(is_terminal_ ? kTick : seconds) {
+  if (pause_.count() <= 0) return;
+  // Signals are for the thread that compiles.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { go_on(); });
+  } catch (const std::system_error&) {
+    // Without it only what is reported is shown.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 driver::WorkListener TerminalProgress::listener() {
   driver::WorkListener listener;
-  listener.stage = enter_stage;
+  listener.stage = [this](const char* stage) { begin_stage(stage); };
   listener.begin = [this](Work work) { begin(work); };
   listener.end = [this] { end(); };
-  listener.stop = &interrupt_flag();
+  listener.stop = &interrupt_flag(Interrupted::Search);
+  listener.stop_measuring = &interrupt_flag(Interrupted::Measuring);
   constexpr double kLongWait = 10;  // seconds: whoever reads a log wants to know then
-  listener.waiting = [least = is_terminal_ ? 0 : kLongWait](const std::string& process, double seconds) {
-    if (seconds >= least) fmt::print(stderr, "measuring   waiting until {} has measured\n", process);
+  listener.waiting = [this, least = is_terminal_ ? 0 : kLongWait](const std::string& process, double seconds) {
+    if (seconds < least) return;
+    clear();
+    put(fmt::format("measuring   waiting until {} has measured\n", process));
   };
-  if (!is_terminal_) return listener;
-  listener.progress = [this](const Progress& progress) { show(progress); };
+  if (is_terminal_ || pause_.count() > 0) listener.progress = [this](const Progress& progress) { update(progress); };
   return listener;
 }
 
+void TerminalProgress::begin_stage(const char* stage) {
+  enter_stage(stage);
+  const std::lock_guard lock(mutex_);
+  stage_ = stage;
+  if (!progress_) begin_ = Clock::now();
+}
+
 void TerminalProgress::begin(Work work) {
+  if (work == Work::Searching) catch_interrupts(Interrupted::Search);
+  if (work == Work::Measuring) catch_interrupts(Interrupted::Measuring);
+  const std::lock_guard lock(mutex_);
   begin_ = Clock::now();
-  work_ = work;
-  shown_ = {};
-  if (work == Work::Searching) catch_interrupts();
-  if (is_terminal_) show({work, 0, 0, ""});
+  progress_ = {work, 0, 0, ""};
+  if (is_terminal_) show();
   shown_ = {};
 }
 
-void TerminalProgress::show(const Progress& progress) {
-  if (Clock::now() - shown_ < kPause) return;
-  shown_ = Clock::now();
-  std::string text = line(progress);
-  text.resize(std::min(text.size(), terminal_width() - 1));
-  fmt::print(stderr, "{}{}", kClear, text);
-  std::fflush(stderr);
+void TerminalProgress::update(const Progress& progress) {
+  const std::lock_guard lock(mutex_);
+  progress_ = progress;
+  if (is_terminal_ && Clock::now() - shown_ >= kPause) show();
 }
 
 void TerminalProgress::end() {
   release_interrupts();
-  if (work_ == Work::Measuring) measured_seconds_ += seconds_since(begin_);
-  if (is_terminal_) fmt::print(stderr, "{}", kClear);
+  const std::lock_guard lock(mutex_);
+  if (progress_ && progress_->work == Work::Measuring) measured_seconds_ += seconds_since(begin_);
+  progress_.reset();
+  begin_ = Clock::now();
+  clear_line();
 }
 
-std::string TerminalProgress::line(const Progress& progress) const {
-  std::string text = fmt::format("{:<12}", label_of(progress.work));
-  if (progress.work == Work::Searching) {
-    text += fmt::format("{:.0f} s", seconds_since(begin_));
-    if (!progress.detail.empty()) text += ": " + progress.detail;
-    return text + (interrupt_flag() ? " (stops here; Ctrl-C again ends)" : " (Ctrl-C keeps this placement)");
+void TerminalProgress::go_on() {
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, pause_, [this] { return has_ended_; })) show();
+}
+
+void TerminalProgress::show() {
+  shown_ = Clock::now();
+  if (!progress_ && *stage_ == '\0') return;
+  if (!is_terminal_) {
+    put(fmt::format("{:<11} {} {}\n", fmt::format("after {:.0f} s", seconds_since(start_)), label(), state()));
+    return;
+  }
+  std::string text = fmt::format("{:<12}{}", label(), state());
+  text.resize(std::min(text.size(), terminal_width(STDERR_FILENO) - 1));
+  put(kClear + text);
+  is_shown_ = true;
+}
+
+void TerminalProgress::clear_line() {
+  if (is_shown_) put(kClear);
+  is_shown_ = false;
+}
+
+void TerminalProgress::clear() {
+  const std::lock_guard lock(mutex_);
+  clear_line();
+}
+
+void TerminalProgress::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+    clear_line();
+  }
+  ended_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::string_view TerminalProgress::label() const {
+  return progress_ ? runner::name_of(progress_->work) : stage_;
+}
+
+std::string TerminalProgress::state() const {
+  if (!progress_) return fmt::format("{:.0f} s", seconds_since(begin_));
+  std::string text;
+  if (progress_->work == Work::Searching) {
+    text = fmt::format("{:.0f} s", seconds_since(begin_));
+    if (!progress_->detail.empty()) text += ": " + progress_->detail;
+    if (!is_terminal_) return text;
+    const bool is_stopped = interrupt_flag(Interrupted::Search);
+    return text + (is_stopped ? " (stops here; Ctrl-C again ends)" : " (Ctrl-C keeps it)");
   }
   // Steps of measuring count over all rounds.
-  const double spent = seconds_since(begin_) + (progress.work == Work::Measuring ? measured_seconds_ : 0);
-  if (progress.of > 0) text += steps_text(progress.done, progress.of, spent);
-  return progress.detail.empty() ? text : text + ": " + progress.detail;
+  const double spent = seconds_since(begin_) + (progress_->work == Work::Measuring ? measured_seconds_ : 0);
+  if (progress_->of > 0) text += steps_text(progress_->done, progress_->of, spent);
+  return progress_->detail.empty() ? text : text + ": " + progress_->detail;
 }
 
 }  // namespace collage::tools

@@ -336,7 +336,7 @@ Status Builder::emit(int index, const Head& head) {
                 [&](const auto& reorder) { return reorder.first.slot == slot || reorder.second.slot == slot; });
   arguments.push_back({DNNL_ARG_DST, {slot, desc}});
   made->text += " -> " + layout_text(desc) + " [" + made->primitive.impl_info_str() + "]";
-  schedule_.stages.push_back({made->primitive, std::move(arguments), std::move(made->text), false});
+  schedule_.stages.push_back({made->primitive, std::move(arguments), std::move(made->text), false, last});
   consume(index);
   for (const Follower& follower : chain) consume(follower.index);
 

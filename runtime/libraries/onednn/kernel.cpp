@@ -11,6 +11,7 @@
 
 #include "runtime/core/checked_size.h"
 #include "runtime/libraries/onednn/builder.h"
+#include "runtime/libraries/part_clock.h"
 #include "runtime/pool/pool.h"
 
 namespace collage::runtime::onednn {
@@ -50,7 +51,7 @@ class Kernel : public LibraryKernel {
   bool shares() const override { return true; }
   Result<std::unique_ptr<LibraryKernel>> share() const override;
   Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) override;
-  std::vector<std::string> describe() const override;
+  std::vector<LibraryPart> parts() const override;
 
  private:
   void allocate();
@@ -203,7 +204,11 @@ Status Kernel::run(std::span<std::byte* const> inputs, std::span<std::byte* cons
       std::byte* at = value.is_output ? outputs[value.index] : inputs[value.index];
       if (value.memory.get_data_handle() != at) value.memory.set_data_handle(at);
     }
-    for (Call& call : calls_) call.primitive.execute(stream_, call.arguments);
+    PartClock clock(part_seconds());
+    for (Call& call : calls_) {
+      call.primitive.execute(stream_, call.arguments);
+      clock.next();
+    }
     stream_.wait();
     return Status::ok();
   } catch (const dnnl::error& error) {
@@ -211,12 +216,12 @@ Status Kernel::run(std::span<std::byte* const> inputs, std::span<std::byte* cons
   }
 }
 
-std::vector<std::string> Kernel::describe() const {
-  std::vector<std::string> lines;
+std::vector<LibraryPart> Kernel::parts() const {
+  std::vector<LibraryPart> parts;
   for (const Stage& stage : loaded_->schedule.stages) {
-    if (!stage.at_load) lines.push_back(stage.text);
+    if (!stage.at_load) parts.push_back({stage.text, stage.op});
   }
-  return lines;
+  return parts;
 }
 
 }  // namespace

@@ -42,8 +42,10 @@ struct Argument {
 struct Stage {
   dnnl::primitive_desc_base primitive;
   std::vector<Argument> arguments;
-  std::string text;      ///< what LibraryKernel::describe says
+  std::string text;      ///< of its LibraryPart
   bool at_load = false;  ///< reads constants only: runs once
+  int result = -1;       ///< value of the program that it makes; -1: none, it is a reorder
+  int op = -1;           ///< of its LibraryPart
 };
 
 struct Schedule {

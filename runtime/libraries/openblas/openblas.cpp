@@ -11,6 +11,7 @@
 
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/openblas/call.h"
+#include "runtime/libraries/part_clock.h"
 #include "runtime/pool/pool.h"
 
 namespace collage::runtime {
@@ -98,20 +99,22 @@ class Kernel : public LibraryKernel {
     auto set = [&](int value, std::byte* data) { at[static_cast<size_t>(value)] = reinterpret_cast<float*>(data); };
     for (size_t i = 0; i < inputs.size(); ++i) set(program.inputs[i], inputs[i]);
     for (size_t i = 0; i < outputs.size(); ++i) set(program.outputs[i], outputs[i]);
+    PartClock clock(part_seconds());
     for (size_t i = 0; i < loaded_->calls.size(); ++i) {
       Addresses addresses;
       for (int id : program.ops[i].inputs) addresses.inputs.push_back(id < 0 ? nullptr : at[static_cast<size_t>(id)]);
       addresses.scratch = scratch_.as<float>().data();
       addresses.output = at[static_cast<size_t>(program.ops[i].outputs[0])];
       if (Status status = loaded_->calls[i].run(addresses); !status) return status;
+      clock.next();
     }
     return Status::ok();
   }
 
-  std::vector<std::string> describe() const override {
-    std::vector<std::string> lines;
-    for (const Call& call : loaded_->calls) lines.push_back(call.text);
-    return lines;
+  std::vector<LibraryPart> parts() const override {
+    std::vector<LibraryPart> parts;
+    for (const Call& call : loaded_->calls) parts.push_back({call.text, static_cast<int>(parts.size())});
+    return parts;
   }
 
  private:

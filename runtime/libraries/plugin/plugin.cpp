@@ -70,15 +70,15 @@ class PluginKernel : public LibraryKernel {
     return plugin_->run(kernel_, from.data(), to.data(), error, kErrorBytes) == 0 ? Status::ok() : failure(error);
   }
 
-  std::vector<std::string> describe() const override {
-    std::vector<std::string> lines;
-    if (plugin_->describe == nullptr) return lines;
+  std::vector<LibraryPart> parts() const override {
+    std::vector<LibraryPart> parts;
+    if (plugin_->describe == nullptr) return parts;
     for (size_t i = 0; i < kMostLines; ++i) {
       const char* line = plugin_->describe(kernel_, i);
       if (line == nullptr) break;
-      lines.emplace_back(line);
+      parts.push_back({line});
     }
-    return lines;
+    return parts;
   }
 
  private:

@@ -51,11 +51,15 @@ class Calls {
     const size_t count = program.values.size();
     uses_.resize(count);
     reader_.resize(count, -1);
+    maker_.resize(count, -1);
     for (size_t i = 0; i < program.ops.size(); ++i) {
       for (int id : program.ops[i].inputs) {
         if (id < 0) continue;
         ++uses_[static_cast<size_t>(id)];
         reader_[static_cast<size_t>(id)] = static_cast<int>(i);
+      }
+      for (int id : program.ops[i].outputs) {
+        if (id >= 0) maker_[static_cast<size_t>(id)] = static_cast<int>(i);
       }
     }
     for (int id : program.outputs) ++uses_[static_cast<size_t>(id)];
@@ -70,6 +74,7 @@ class Calls {
       Result<Call> call = make(program_.ops[i]);
       if (!call) return Status::error("`" + program_.ops[i].op + "`: " + call.message());
       layouts_[static_cast<size_t>(call->write.value)] = call->write.layout;
+      call->last_op = maker_[static_cast<size_t>(call->write.value)];
       calls.push_back(std::move(*call));
     }
     return calls;
@@ -139,7 +144,7 @@ class Calls {
 
   const LibraryProgram& program_;
   std::vector<std::string> layouts_;
-  std::vector<int> uses_, reader_;
+  std::vector<int> uses_, reader_, maker_;
   std::vector<bool> is_done_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "runtime/core/layout.h"
 #include "runtime/libraries/library.h"
+#include "runtime/libraries/part_clock.h"
 #include "runtime/libraries/xnnpack/call.h"
 #include "runtime/libraries/xnnpack/thread_pool.h"
 #include "runtime/libraries/xnnpack/version.h"
@@ -208,29 +209,32 @@ class XnnpackKernel : public LibraryKernel {
     }
     share_addresses();
     pthreadpool_t pool = xnnpack::gets_our_pool() ? &pool_ : nullptr;
+    PartClock clock(part_seconds());
     for (const Step& step : steps_.steps) {
-      if (step.at_load) continue;
-      if (step.call < 0) {
+      if (step.call >= 0) {
+        if (Status status = call(step, pool); !status) return status;
+      } else if (!step.at_load) {
         change_layout(step);
-      } else if (Status status = call(step, pool); !status) {
-        return status;
       }
+      clock.next();
     }
     return Status::ok();
   }
 
-  std::vector<std::string> describe() const override {
-    std::vector<std::string> lines;
+  std::vector<LibraryPart> parts() const override {
+    std::vector<LibraryPart> parts;
     for (const Step& step : steps_.steps) {
       const Buffer& write = steps_.buffers[static_cast<size_t>(step.write)];
       if (step.call >= 0) {
-        lines.push_back(calls_[static_cast<size_t>(step.call)].text);
+        const Call& call = calls_[static_cast<size_t>(step.call)];
+        parts.push_back({call.text, call.last_op});
       } else {
         const Buffer& read = steps_.buffers[static_cast<size_t>(step.reads[0])];
-        lines.push_back("reorder " + read.layout + " -> " + write.layout + (step.at_load ? " at load" : ""));
+        parts.push_back(
+            {"reorder " + read.layout + " -> " + write.layout + (step.at_load ? " at load" : ""), -1, step.at_load});
       }
     }
-    return lines;
+    return parts;
   }
 
  private:

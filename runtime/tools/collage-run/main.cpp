@@ -18,7 +18,9 @@
 #include "runtime/runner/run_json.h"
 #include "runtime/runner/trace.h"
 #include "runtime/support/explain.h"
+#include "runtime/support/visible.h"
 #include "runtime/support/write_file.h"
+#include "runtime/tools/collage-run/about_text.h"
 #include "runtime/tools/collage-run/ranks.h"
 #include "runtime/tools/collage-run/run_options.h"
 #include "runtime/tools/command_line/app_text.h"
@@ -54,7 +56,7 @@ class PackageRun {
     const std::string key = set ? "package " + set->digest() : "";
     const runtime::TimeLimit limit(options_.timeout);
     if (!ranks_.mpi().agree(set.status(), key, limit, Code::CannotRead, file_, diags_)) return false;
-    if (options_.about) return fmt::print("{}", set->about()), true;
+    if (options_.about) return print_about(*set);
     if (options_.placed) return print_placed(*set), true;
     if (set->is_cluster()) return run_over_hosts(*set);
     if (ranks_.mpi().count() != 1) {
@@ -79,6 +81,18 @@ class PackageRun {
   const nlohmann::ordered_json& json() const { return json_; }
 
  private:
+  /// False after an error.
+  bool print_about(const runtime::PackageSet& set) {
+    if (options_.json) {
+      json_ = nlohmann::ordered_json::parse(set.about(), nullptr, false);
+      return true;
+    }
+    const runtime::Result<std::string> text = tools::about_text(set);
+    if (!text) return diags_.error_at(Code::CannotRead, file_, "{}", text.message());
+    fmt::print("{}", support::visible(*text, support::Lines::Keep));
+    return true;
+  }
+
   static void print_placed(const runtime::PackageSet& set) {
     if (set.is_cluster()) return fmt::print("{}", set.placed(0));
     for (size_t i = 0; i < set.count(); ++i) {
@@ -123,7 +137,7 @@ class PackageRun {
     const runner::ModelPorts ports = runner::ports_of(plan);
     const runner::RunRequest request = requested();
     const std::optional<std::vector<runner::BoundInput>> inputs = runner::bind_inputs(request, ports, diags_);
-    if (!inputs || !has_folders()) return false;
+    if (!inputs || !can_write_files()) return false;
     const std::vector<runtime::Tensor> first = runner::inputs_of_run(ports, *inputs, 0);
     json_ = {{"collage", COLLAGE_VERSION},
              {"model", ports.model},
@@ -165,10 +179,10 @@ class PackageRun {
     return runner::write_trace(options_.trace, **traced, diags_);
   }
 
-  /// Checks the folders of files that are written after the runs.
-  bool has_folders() {
-    return support::has_folder(options_.bench_json, "--bench-json", diags_) &&
-           support::has_folder(options_.trace.file, "--trace", diags_);
+  /// Checks files that are written after the runs.
+  bool can_write_files() {
+    return support::can_write(options_.bench_json, "--bench-json", diags_) &&
+           support::can_write(options_.trace.file, "--trace", diags_);
   }
 
   /// To be timed alone, a model takes whatever it is not given.
@@ -194,11 +208,12 @@ class PackageRun {
     return true;
   }
 
+  /// `threads`: of all requests together.
   bool run(const runtime::Package& package, int threads, const runtime::ShapeChoice& choice) {
     const runner::ModelPorts ports = runner::ports_of_choice(runner::ports_of(package.plan), choice);
     const runner::RunRequest request = requested();
     const std::optional<std::vector<runner::BoundInput>> inputs = runner::bind_inputs(request, ports, diags_);
-    if (!inputs || !has_folders()) return false;
+    if (!inputs || !can_write_files()) return false;
     runtime::LoadOptions load;
     if (!options_.faults.empty()) {
       std::vector<std::string> spaces;
@@ -207,15 +222,16 @@ class PackageRun {
       if (load.faults == nullptr) return false;
     }
     // Without the compiler, what a lost device ran is moved as it is.
-    auto mover = std::make_shared<runtime::PlanMover>(package.plan, package.code, threads, load);
-    auto executor = runtime::Executor::load(package.plan, *package.code, threads, load, std::move(mover));
+    const int of_run = options_.threads > 0 ? threads : package.run_threads();
+    auto mover = std::make_shared<runtime::PlanMover>(package.plan, package.code, of_run, load);
+    auto executor = runtime::Executor::load(package.plan, *package.code, of_run, load, std::move(mover));
     if (!executor) return diags_.error_at(Code::RunFailed, ports.model, "{}", executor.message());
-    json_ = {{"collage", COLLAGE_VERSION}, {"model", ports.model}, {"threads", threads}};
+    json_ = {{"collage", COLLAGE_VERSION}, {"model", ports.model}, {"threads", of_run}};
     bool good = !options_.check || check(package.plan, **executor);
     if (good && request.is_asked) good = run_once(request, ports, *inputs, choice.padding, **executor);
     const auto first_inputs = [&] { return choice.padding.pad(runner::inputs_of_run(ports, *inputs, 0)); };
     if (good && options_.trace.is_asked()) good = trace(first_inputs(), **executor);
-    if (good && options_.bench > 0) good = bench(package.plan, first_inputs(), threads, **executor);
+    if (good && options_.bench > 0) good = bench(package.plan, first_inputs(), of_run, **executor);
     if (good && options_.requests.is_asked()) good = bench_requests(package, first_inputs(), threads, load);
     if (!options_.json) fmt::print("{}", runner::print_recovery(**executor));
     json_["faults"] = runner::recovery_json(**executor);

@@ -76,6 +76,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   constexpr SharedOption kSave = {"--save", "NAME=FILE", "write a model output (.npy)"};
   app.add_option("packages", options.packages, "compiled models: NAME.collage, as `collagec -o` writes them")
       ->type_name("FILE…");
+  app.option_defaults()->group("Running");
   add_files(app, kInput, options.run.inputs);
   add_number(app, kScaleOption, options.run.scale, true);
   app.get_option("--scale")->default_str(std::string(kScaleInitial));
@@ -85,7 +86,10 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.get_option("--tolerance")->default_str(fmt::format("{}", runner::kExpectTolerance));
   add_text(app, kLabelsOption, options.run.labels);
   app.add_flag("--check", options.check, "compare with the run that `collagec check -o` stored in the package");
-  add_count(app, kThreadsOption, options.threads, runtime::kMostThreads)->default_str("as many as it was compiled for");
+  add_count(app, kThreadsOption, options.threads, runtime::kMostThreads)
+      ->default_str("as many as it was compiled for, one for a plan of little work");
+  add_text(app, kFaultsOption, options.faults);
+  app.option_defaults()->group("Timing");
   add_count(app, kBenchOption, options.bench, kMostBenchRuns);
   add_text(app, kBenchJsonOption, options.bench_json);
   constexpr SharedOption kRequests = {
@@ -96,16 +100,19 @@ void add_run_options(CLI::App& app, RunOptions& options) {
                                        "with --requests: spread them over this many devices of a kind: npu=3"};
   add_count(app, kRequests, options.requests.in_flight, kMostRequests);
   add_text(app, kInstances, options.requests.instances);
-  add_seconds(app, "--timeout", options.timeout,
-              "under mpirun: how long a value of another host, or loading there, may take; 0: no limit");
-  add_seconds(app, "--start-timeout", options.start_timeout,
-              "under mpirun: how long it may take until all ranks are there; 0: no limit");
-  add_text(app, kFaultsOption, options.faults);
   add_text(app, kTraceOption, options.trace.file);
   app.add_flag(std::string(kTimelineFlag), options.trace.prints, std::string(kTimelineHelp));
-  app.add_flag("--json", options.json, "print the results as one JSON document");
-  app.add_flag("--about", options.about, "print what the package says of itself, and stop");
+  app.option_defaults()->group("Under mpirun");
+  add_seconds(app, "--timeout", options.timeout,
+              "how long a value of another host, or loading there, may take; 0: no limit");
+  add_seconds(app, "--start-timeout", options.start_timeout,
+              "how long it may take until all ranks are there; 0: no limit");
+  app.option_defaults()->group("Output");
+  app.add_flag("--about", options.about,
+               "print what is in the package: inputs, outputs, where it runs, what it needs; with --json as JSON");
   app.add_flag("--placed", options.placed, "print the placed model, and stop");
+  app.add_flag("--json", options.json, "print the results as one JSON document");
+  app.option_defaults()->group("Help");
   app.add_option("--explain", options.explain, "explain a diagnostic: CG0005")->type_name("CODE");
 }
 
@@ -116,9 +123,9 @@ std::string wrong_combination(const RunOptions& options) {
   if (const auto counts = runtime::parse_instances(options.requests.instances); !counts) return counts.message();
   if (options.json && options.trace.prints) return "--timeline excludes --json";
   const bool stops = options.about || options.placed;
-  const bool runs = options.bench > 0 || options.json || !options.run.inputs.empty() || !options.run.results.empty() ||
-                    !options.run.expected.empty() || !options.run.labels.empty() || !options.faults.empty() ||
-                    options.trace.is_asked() || options.check;
+  const bool runs = options.bench > 0 || (options.json && !options.about) || !options.run.inputs.empty() ||
+                    !options.run.results.empty() || !options.run.expected.empty() || !options.run.labels.empty() ||
+                    !options.faults.empty() || options.trace.is_asked() || options.check;
   if (options.about && options.placed) return "--about excludes --placed";
   if (stops && runs) return fmt::format("{} stops before the model runs", options.about ? "--about" : "--placed");
   if (std::string wrong = wrong_files(options); !wrong.empty()) return wrong;

@@ -28,7 +28,7 @@ struct RunOptions {
   bool check = false;  ///< compare with the results that the package has with it
   bool json = false;
   bool placed = false;  ///< print the placed model, and stop
-  bool about = false;   ///< print what the package says of itself, and stop
+  bool about = false;   ///< print what is in the package, and stop
   std::string explain;  ///< code of a diagnostic
 };
 

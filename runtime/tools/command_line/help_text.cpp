@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "runtime/core/joined.h"
+#include "runtime/core/wrapped.h"
 #include "runtime/tools/command_line/program_text.h"
 
 namespace collage::tools {
@@ -12,31 +13,9 @@ namespace {
 
 constexpr size_t kTextColumn = 28;
 constexpr size_t kCommandColumn = 17;
-constexpr size_t kLineWidth = 100;
-
-/// Columns that UTF-8 text takes on a terminal: continuation bytes take none.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-/// Appends words from `column` on, each line after the first indented.
-void wrap(const std::string& words, size_t column, size_t indent, std::string* text) {
-  size_t at = 0;
-  while (at < words.size()) {
-    const size_t end = std::min(words.find(' ', at), words.size());
-    const std::string word = words.substr(at, end - at);
-    if (at > 0 && column + 1 + width_of(word) > kLineWidth) {
-      *text += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (at > 0) {
-      *text += " ";
-      ++column;
-    }
-    *text += word;
-    column += width_of(word);
-    at = end + 1;
-  }
-  *text += "\n";
+/// The words from `column` on, and the end of the last line.
+std::string wrap(const std::string& words, size_t column, size_t indent) {
+  return runtime::wrapped(words, {column, indent}) + "\n";
 }
 
 /// `does this` => `Does this.`
@@ -51,21 +30,20 @@ std::string names_and_value(const OptionText& option) {
   return text + (option.value.starts_with("[=") ? "" : " ") + option.value;
 }
 
-void print_option(const OptionText& option, std::string* text) {
+void print_option(const OptionText& option, bool is_brief, std::string* text) {
   std::string head = "  " + names_and_value(option);
-  if (width_of(head) + 2 > kTextColumn) {
-    *text += head + "\n" + std::string(kTextColumn, ' ');
-  } else {
-    *text += head + std::string(kTextColumn - width_of(head), ' ');
-  }
-  wrap(option.initial.empty() ? option.help : fmt::format("{} (default: {})", option.help, option.initial), kTextColumn,
-       kTextColumn, text);
+  const size_t columns = runtime::columns_of(head);
+  *text += head;
+  *text += columns + 2 > kTextColumn ? "\n" + std::string(kTextColumn, ' ') : std::string(kTextColumn - columns, ' ');
+  const std::string& help = is_brief && !option.brief.empty() ? option.brief : option.help;
+  *text += wrap(option.initial.empty() ? help : fmt::format("{} (default: {})", help, option.initial), kTextColumn,
+                kTextColumn);
 }
 
 using Shown = std::function<bool(const OptionText&)>;
 
 /// By group, in the order in which the groups first occur.
-void print_groups(const std::vector<OptionText>& options, const Shown& is_shown, std::string* text) {
+void print_groups(const std::vector<OptionText>& options, const Shown& is_shown, bool is_brief, std::string* text) {
   std::vector<std::string> groups;
   for (const OptionText& option : options) {
     if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
@@ -73,7 +51,7 @@ void print_groups(const std::vector<OptionText>& options, const Shown& is_shown,
   for (const std::string& group : groups) {
     std::string shown;
     for (const OptionText& option : options) {
-      if (option.group == group && is_shown(option)) print_option(option, &shown);
+      if (option.group == group && is_shown(option)) print_option(option, is_brief, &shown);
     }
     if (!shown.empty()) *text += "\n" + group + "\n" + shown;
   }
@@ -82,7 +60,7 @@ void print_groups(const std::vector<OptionText>& options, const Shown& is_shown,
 void print_head(const ProgramText& program, const std::string& name, std::string* text) {
   *text += fmt::format("Usage: {} {}\n\n", name, program.usage);
   const std::string purpose = sentence(program.purpose);
-  wrap(program.details.empty() ? purpose : purpose + " " + program.details, 0, 0, text);
+  *text += wrap(program.details.empty() ? purpose : purpose + " " + program.details, 0, 0);
 }
 
 /// `run  compiles a model and runs it`, a line each.
@@ -91,8 +69,7 @@ void print_commands(const std::vector<ProgramText>& commands, std::string* text)
   *text += "\nCommands\n";
   for (const ProgramText& command : commands) {
     const std::string head = fmt::format("  {:<{}}", command.name, kCommandColumn - 2);
-    *text += head;
-    wrap(command.purpose, kCommandColumn, kCommandColumn, text);
+    *text += head + wrap(command.purpose, kCommandColumn, kCommandColumn);
   }
 }
 
@@ -103,7 +80,7 @@ std::string help_text(const ProgramText& program, bool shows_all) {
   print_head(program, program.name, &text);
   print_commands(program.commands, &text);
   print_groups(
-      program.options, [&](const OptionText& option) { return option.is_common || shows_all; }, &text);
+      program.options, [&](const OptionText& option) { return option.is_common || shows_all; }, !shows_all, &text);
   if (!shows_all) return text;
   for (const ProgramText& command : program.commands) {
     std::string own;
@@ -113,7 +90,7 @@ std::string help_text(const ProgramText& program, bool shows_all) {
           return std::none_of(program.options.begin(), program.options.end(),
                               [&](const OptionText& other) { return other.names == option.names; });
         },
-        &own);
+        false, &own);
     if (!own.empty()) text += fmt::format("\n{} {}\n{}", program.name, command.name, own.substr(own.find('\n', 1) + 1));
   }
   return text;
@@ -123,14 +100,13 @@ std::string command_help(const ProgramText& program, const ProgramText& command)
   std::string text, names;
   print_head(command, program.name + " " + command.name, &text);
   print_groups(
-      command.options, [](const OptionText& option) { return option.is_common; }, &text);
+      command.options, [](const OptionText& option) { return option.is_common; }, false, &text);
   for (const OptionText& option : command.options) {
     if (!option.is_common) runtime::add_to_list(names, option.names.back(), " ");
   }
   if (names.empty()) return text;
   text += fmt::format("\nOptions of most commands (`{} --help-all`)\n  ", program.name);
-  wrap(names, 2, 2, &text);
-  return text;
+  return text + wrap(names, 2, 2);
 }
 
 }  // namespace collage::tools

@@ -15,13 +15,14 @@ struct OptionText {
   std::string group;                 ///< heading under which it is shown
   bool is_common = true;             ///< `--help` shows it; `--help-all` shows every option
   std::vector<std::string> choices;  ///< values that the completion offers
+  std::string brief{};               ///< what the page of `--help` says in place of `help`; empty: `help`
 };
 
 struct ProgramText {
   std::string name;
   std::string purpose;  ///< as after the name: `checks and formats rule files`
   std::string details;  ///< more sentences, or none
-  std::string usage;    ///< what follows the name: `MODEL -r RULES… [OPTION…]`
+  std::string usage;    ///< what follows the name: `MODEL [-r RULES…] [OPTION…]`
   std::vector<OptionText> options;
   std::vector<ProgramText> commands;  ///< subcommands
 };

@@ -37,13 +37,24 @@ def lines_of(answers):
 if "backends" in document:
     model = document["model"]
     check(f"{model['name']}: {model['ops']} op" in text, "the model")
+    unused = re.search(r"^not used +((?:.*\n)(?: +.*\n)*)", text, re.M)
+    unused = " ".join(unused[1].split()) if unused else ""
     for row in document["backends"]:
-        line = re.search(rf"^ +{row['backend']} +(\d+) +(\d+) +\S+ %? +(-|[\d.]+ \w+)(   .*)?$", text, re.M)
+        remark = row["absent"] if "absent" in row else (row["refused"] or [""])[0]
+        if row["partitions"] == 0:
+            check(re.search(rf"\b{row['backend']}\b", unused), f"{row['backend']} is not among those that are not used")
+            check(remark in unused or "model of a chip" in remark, f"remark {remark}")
+            continue
+        line = re.search(rf"^ +{row['backend']} +(\d+) +(\d+) +\S+ %? +([\d.]+ \w+) +[\d.]+ %\n((?:   +refused.*\n(?: {{15,}}.*\n)*)?)",
+                         text, re.M)
         check(line is not None, f"no row of {row['backend']}")
         check((int(line[1]), int(line[2])) == (row["ops"], row["partitions"]), f"row of {row['backend']}")
-        check(line[3] == "-" if row["partitions"] == 0 else same_time(line[3], row["predicted_s"]), f"cost of {row['backend']}")
-        remark = (line[4] or "").strip()
-        check(remark == (f"absent: {row['absent']}" if "absent" in row else (row["refused"] or [""])[0]), f"remark {remark}")
+        check(same_time(line[3], row["predicted_s"]), f"cost of {row['backend']}")
+        check(" ".join(line[4].split()) == (f"refused {remark}" if remark else ""), f"remark {remark}")
+    if "simulated" in document:
+        models = document["simulated"]
+        shown = re.search(r"^ +([\d.]+ \w+) of it on (.*?), (?:a model|models) of", text, re.M)
+        check(same_time(shown[1], models["predicted_s"]) and shown[2].split(", ") == models["backends"], "models of chips")
     search = re.search(r"^search +(optimal|best found|interrupted)", text, re.M)
     check(search[1] == document["search"]["outcome"], "the outcome")
     cost = re.search(r": ([\d.]+ \w+) predicted \(bound ([\d.]+ \w+)", text)
@@ -53,9 +64,9 @@ if "backends" in document:
     shown = dict(re.findall(r"(\S.*?) ([\d.]+ [pnum]?s)(?:   |$)", baselines[1]))
     check(shown.keys() == {row["strategy"] for row in document["baselines"]}, "the baselines")
     for row in document["baselines"]:
-        check(same_time(shown[row["strategy"]], row["predicted"]), row["strategy"])
+        check(same_time(shown[row["strategy"]], row["predicted_s"]), row["strategy"])
     conversions = document["conversions"]
-    check(f"{conversions['reorders']} reorder" in text or not document["placement"]["conversions"], "the conversions")
+    check(conversions["reorders"] == 0 or f"({conversions['reorders']} reorder" in text, "the conversions")
 elif "compare" in document:
     for row in document["compare"]["strategies"]:
         line = re.search(rf"^ +{re.escape(row['strategy'])} +([\d.]+ \w+|-) +(.*)$", text, re.M)

@@ -48,12 +48,18 @@ for shown in data["placements"]:
         parts = sum(part["cost_s"] for part in one["parts"])
         if len(one["parts"]) == 1:
             check(abs(parts - partition["cost_s"]) < 1e-12, f"{partition['id']} is not the sum of its parts")
+        check(abs(sum(one["node_s"]) - partition["cost_s"]) <= 1e-6 * partition["cost_s"], f"times of nodes of {partition['id']} do not add up")
+        check(set(one["exact"]) <= set(range(len(one["nodes"]))), "exact times of nodes that are not there")
     total = sum(one["cost_s"] for one in placement["partitions"] + placement["conversions"])
     check(abs(total - placement["cost"]["predicted_s"]) < 1e-9, "costs do not add up")
     given = shown.get("given")
     print(f"placement {shown['name']}: {len(placement['partitions'])} partitions"
           + (f", {len(given['nodes'])} nodes given by {given['by']}" if given else ""))
 
+about = data["about"]
+print(f"of {about['file']}" + (f", with {', '.join(about['models'])}" if about["models"] else ""))
+if "verdict" in about:
+    print(about["verdict"])
 choices = data["choices"]
 for node, row, instead in zip(nodes, choices["nodes"], choices.get("instead", [[]] * len(nodes))):
     for backend, text in zip(choices["backends"], instead):
@@ -75,6 +81,11 @@ if "timeline" in data:
         check(max(one[1] for one in space["live"]) == space["most"], "memory")
 if "bench" in data:
     print(f"bench of {len(data['bench']['runs_s'])} runs")
+if "profile" in data:
+    timed = {node for kernel in data["profile"]["kernels"] for node in kernel["nodes"]}
+    check(abs(sum(one["seconds"] for one in data["profile"]["kernels"] + data["profile"]["moves"]) - data["profile"]["seconds"]) < 1e-9,
+          "times of kernels do not add up")
+    print(f"{len(data['profile']['kernels'])} kernels of {len(timed)} nodes timed")
 for text in data.get("lost", []):
     print(f"lost: {text}")
 if "difference" in data:

@@ -19,6 +19,8 @@ for line in sys.stdin:
         os.abort()
     if mode == "hang":
         time.sleep(1000)
+    if mode == "slow":
+        time.sleep(0.7)
     if mode == "garbage":
         print("2 us, more or less", flush=True)
         continue

@@ -70,7 +70,7 @@ def check_database():
         if lost:
             fail(f"{lost} rows without an environment")
         version = opened.execute("PRAGMA user_version").fetchone()[0]
-        if version != 5:  # kTablesVersion
+        if version != 6:  # kTablesVersion
             fail(f"version {version}")
     opened.close()
     if tables:

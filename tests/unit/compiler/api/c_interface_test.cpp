@@ -464,4 +464,27 @@ TEST(Cpp, FailuresAreExceptions) {
   EXPECT_EQ(compiler.diagnostics()[0].line, 0);
 }
 
+TEST(Cpp, AnErrorHasTheDiagnosticsOfItsStepAlone) {
+  collage::Compiler compiler;
+  EXPECT_THROW(compiler.load("no/such/model.ir"), collage::Error);
+  try {
+    compiler.set("strategi", "greedy");
+    FAIL();
+  } catch (const collage::Error& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(text.find("no/such/model.ir"), std::string::npos) << text;
+    EXPECT_EQ(text.rfind("strategi: error: no such setting", 0), 0u) << text;
+    EXPECT_NE(text.back(), '\n') << text;
+  }
+  EXPECT_EQ(compiler.diagnostics().size(), 2u);
+}
+
+TEST(Cpp, RulesAreOnePathOrSeveral) {
+  collage::Compiler compiler;
+  compiler.file("a.rules", "rules 1\n").file("b.rules", "rules 1\n");
+  const std::string path = "a.rules";
+  compiler.rules("a.rules").rules(path).rules({"a.rules"}).rules({"a.rules", "b.rules"});
+  EXPECT_THROW(compiler.rules("no/such.rules"), collage::Error);
+}
+
 }  // namespace

@@ -228,6 +228,24 @@ TEST_F(Documents, ErrorsAreCutBetweenCharacters) {
   EXPECT_EQ(error, "'" + std::string(8, '\x80') + std::string(1, '\0'));
 }
 
+TEST_F(Documents, ListsBackends) {
+  const json all = json::parse(compiler_.backends_json());
+  const auto kind_of = [&](const std::string& name) {
+    for (const json& one : all) {
+      if (one["name"] == name) return one["kind"].get<std::string>();
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(kind_of("host"), "real");
+  EXPECT_EQ(kind_of("npu"), "model of a chip");
+  compiler_.file("<npu>", kNpuRules).file("shared.rules", "rules 1\n").rules("<npu>");
+  const json own = json::parse(compiler_.backends_json());
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0]["rules"], 1);
+  EXPECT_EQ(own[0]["runs_by"], "generated code");
+  EXPECT_EQ(collage_backends_json(nullptr), nullptr);
+}
+
 TEST_F(Documents, ProfilesExecutablesAndPackages) {
   const collage::Executable built = compiler_.load(kDigits).place().build();
   const std::string path = ::testing::TempDir() + "collage_profile_" + std::to_string(::getpid()) + ".collage";

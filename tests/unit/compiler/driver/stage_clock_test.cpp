@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace collage::driver {
 namespace {
 
@@ -45,6 +48,63 @@ TEST(StageClock, ListenersAreToldBeforeTheStage) {
   StageClock clock([&](const char* name) { events.emplace_back(name); });
   clock.time("match", [&] { events.emplace_back("runs"); });
   EXPECT_EQ(events, (std::vector<std::string>{"match", "runs"}));
+}
+
+/// Seconds of a part.
+double part_of(const TimeSpent& spent, std::string_view name) {
+  for (const auto& [part, seconds] : spent.parts) {
+    if (part == name) return seconds;
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+void pass_milliseconds(int count) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(count));
+}
+
+TEST(StageClock, WorkCountsForWhatItIsInWhicheverStage) {
+  StageClock clock;
+  std::vector<std::string> events;
+  WorkListener told;
+  told.begin = [&](Work) { events.emplace_back("begin"); };
+  told.end = [&] { events.emplace_back("end"); };
+  const WorkListener listener = clock.counting(told);
+  clock.time("candidates", [&] {
+    for (const Work work : {Work::Searching, Work::Measuring, Work::Searching}) {
+      const WorkScope scope(listener, work);
+      pass_milliseconds(20);
+    }
+    pass_milliseconds(20);
+  });
+  clock.time("search", [&] {
+    const WorkScope scope(listener, Work::Searching);
+    pass_milliseconds(20);
+  });
+  const TimeSpent spent = clock.spent();
+  EXPECT_GE(part_of(spent, "measuring"), 0.02);
+  EXPECT_GE(part_of(spent, "search"), 0.06);
+  EXPECT_GE(part_of(spent, "candidates"), 0.02);
+  EXPECT_EQ(spent.rounds, 3u) << "two while costs were measured";
+  double sum = 0;
+  for (const auto& [part, seconds] : spent.parts) sum += seconds;
+  EXPECT_LE(sum, spent.total);
+  EXPECT_EQ(events.size(), 8u) << "the listener is told as well";
+}
+
+TEST(StageClock, ACompilationHasItsOwnTime) {
+  StageClock clock;
+  const WorkListener listener = clock.counting({});
+  const auto search = [&] {
+    const WorkScope scope(listener, Work::Searching);
+    pass_milliseconds(20);
+  };
+  clock.time("candidates", search);
+  clock.begin_compilation();
+  EXPECT_EQ(part_of(clock.spent(), "search"), 0);
+  EXPECT_EQ(clock.spent().rounds, 1u);
+  clock.time("candidates", search);
+  EXPECT_EQ(clock.spent().rounds, 2u);
 }
 
 TEST(StageClock, WithoutStagesThereIsNothingToSay) {

@@ -146,27 +146,52 @@ TEST_P(Database, WhatIsDisturbedMakesWayForBetter) {
   ASSERT_TRUE(database) << database.message();
   Measurement busy = measured(500), less_busy = measured(400), busier = measured(450);
   busy.disturbance = less_busy.disturbance = busier.disturbance = "other programs used 1.0 of 2 processors";
+  busy.date = 1000;
+  less_busy.date = 2000;
+  busier.date = 3000;
   EXPECT_EQ((*database)->store("here", "a", busy), busy);
+  EXPECT_EQ((*database)->store("here", "a", busy), busy) << "the same again is no other measurement";
+  less_busy.repeated = true;
   EXPECT_EQ((*database)->store("here", "a", less_busy), less_busy);
-  EXPECT_EQ((*database)->store("here", "a", busier), less_busy);
+  Measurement kept = less_busy;
+  kept.date = busier.date;
+  EXPECT_EQ((*database)->store("here", "a", busier), kept);
   EXPECT_EQ((*database)->store("here", "a", measured(410)), measured(410)) << "undisturbed, though more";
   EXPECT_EQ((*database)->store("here", "a", less_busy), measured(410));
+}
+
+TEST_P(Database, WhatIsDisturbedTwiceIsMarked) {
+  auto database = CostDatabase::open(path_);
+  ASSERT_TRUE(database) << database.message();
+  Measurement first = measured(500), second = measured(600);
+  first.disturbance = second.disturbance = "other programs used 1.0 of 2 processors";
+  first.date = 1000;
+  second.date = 2000;
+  EXPECT_FALSE((*database)->store("here", "a", first).repeated);
+  const Measurement kept = (*database)->store("here", "a", second);
+  EXPECT_TRUE(kept.repeated);
+  EXPECT_EQ(kept.cost, first.cost);
+  EXPECT_EQ(kept.date, second.date);
+  auto rows = (*database)->rows();
+  ASSERT_TRUE(rows) << rows.message();
+  EXPECT_EQ(rows->at(0).measurement, kept);
+  EXPECT_EQ((*database)->write(*rows)->known, 1u);
 }
 
 TEST_F(DatabaseFile, ImpossibleRowsCountAsAbsent) {
   ASSERT_TRUE(CostDatabase::open(path_));
   execute(R"(
     INSERT INTO environment VALUES(1, 'here');
-    INSERT INTO measurement VALUES(1, 'negative', -5, 1, 5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'text', 'abc', 1, 5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'real', 1.5, 1, 5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'zero', 0, 1, 5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'vast', 9000000000000000000, 1, 5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'spread', 100, -1, 5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'runs', 100, 1, -5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'nothing', 0, 0, 0, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'blob', x'0102', 0, 0, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, 'bytes', 0, 0, 0, CAST(x'6c9891' AS TEXT), 0, 0, '');)");
+    INSERT INTO measurement VALUES(1, 'negative', -5, 1, 5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'text', 'abc', 1, 5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'real', 1.5, 1, 5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'zero', 0, 1, 5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'vast', 9000000000000000000, 1, 5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'spread', 100, -1, 5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'runs', 100, 1, -5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'nothing', 0, 0, 0, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'blob', x'0102', 0, 0, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, 'bytes', 0, 0, 0, CAST(x'6c9891' AS TEXT), 0, 0, '', 0);)");
   const std::pair<const char*, const char*> kRows[] = {
       {"negative", "impossible cost -5ps"}, {"text", "the cost `abc` is no whole number"},
       {"real", "is no whole number"},       {"zero", "a cost of 0"},
@@ -189,9 +214,9 @@ TEST_F(DatabaseFile, RowsWhoseKeysAreNotUtf8DoNotCount) {
   execute(R"(
     INSERT INTO environment VALUES(1, 'here');
     INSERT INTO environment VALUES(2, CAST(x'6c9891' AS TEXT));
-    INSERT INTO measurement VALUES(1, 'a', 100, 7, 5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(1, CAST(x'eda080' AS TEXT), 100, 7, 5, '', 0, 0, '');
-    INSERT INTO measurement VALUES(2, 'a', 100, 7, 5, '', 0, 0, '');)");
+    INSERT INTO measurement VALUES(1, 'a', 100, 7, 5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(1, CAST(x'eda080' AS TEXT), 100, 7, 5, '', 0, 0, '', 0);
+    INSERT INTO measurement VALUES(2, 'a', 100, 7, 5, '', 0, 0, '', 0);)");
   auto database = CostDatabase::open(path_);
   ASSERT_TRUE(database) << database.message();
   auto rows = (*database)->rows();
@@ -322,6 +347,7 @@ TEST_P(Database, AllFieldsAreKept) {
   Measurement full = measured(123'456'789'012);
   full.date = 1'700'000'000;
   full.disturbance = "other programs used 1.0 of 2 processors";
+  full.repeated = true;
   Measurement failed = failed_measurement("it took more than 1 s");
   failed.timeout = kMostTimeout;
   failed.date = kLastDate;

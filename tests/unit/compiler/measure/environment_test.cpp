@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "compiler/measure/worker.h"
+
 namespace collage::measure {
 namespace {
 
@@ -42,6 +44,24 @@ TEST(DescribeProgram, ChangesWithItsFiles) {
   EXPECT_NE(before, describe_program("sh costs.sh --fast", folder.string()));
   std::ofstream(folder / "costs.sh") << "two";
   EXPECT_NE(before, describe_program("sh costs.sh", folder.string()));
+  fs::remove_all(folder);
+}
+
+TEST(DescribeBuild, ChangesWithTheProgramAndTheLibraryThatHoldsItsCode) {
+  const fs::path folder = fs::path(testing::TempDir()) / ("collage_build_" + std::to_string(::getpid()));
+  const fs::path program = folder / "bin/collage-measure";
+  fs::create_directories(program.parent_path());
+  std::ofstream(program) << "one";
+  const std::string first = describe_build(program.string());
+  std::ofstream(program) << "two";
+  const std::string second = describe_build(program.string());
+  EXPECT_NE(first, second);
+  const fs::path library = worker_library(program.string());
+  if (!library.empty()) {
+    fs::create_directories(library.parent_path());
+    std::ofstream(library) << "three";
+    EXPECT_NE(second, describe_build(program.string()));
+  }
   fs::remove_all(folder);
 }
 

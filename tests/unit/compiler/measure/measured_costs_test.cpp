@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/measure/candidate_text.h"
 #include "compiler/measure/environment.h"
@@ -319,30 +323,84 @@ MeasuredCostsOptions with_answer(CostDatabase* database, const std::string& line
   return made;
 }
 
+/// Makes the rows of a database older.
+void let_pass(CostDatabase& database, int64_t seconds) {
+  auto rows = database.rows();
+  ASSERT_TRUE(rows) << rows.message();
+  ASSERT_TRUE(database.remove_if([](const CostRow&) { return true; }));
+  for (CostRow& row : *rows) row.measurement.date -= seconds;
+  ASSERT_TRUE(database.write(*rows));
+}
+
 TEST(MeasuredCosts, WhatWasDisturbedIsMeasuredAgain) {
   ir::Graph graph = graph_of(kPorts, kTwoLayers);
   auto database = CostDatabase::open(":memory:");
   ASSERT_TRUE(database) << database.message();
   const std::vector<ir::Partition> candidates = {partition_of(graph, {"a"})};
+  size_t settled = 0;
   const auto cost_with = [&](const MeasuredCostsOptions& options, size_t measured, size_t repeated, size_t disturbed) {
     MeasuredCosts costs(options, {});
     const std::optional<Duration> cost = costs.measure(graph, candidates)[0].cost;
     EXPECT_EQ(costs.stats().measured, measured);
     EXPECT_EQ(costs.stats().repeated, repeated);
     EXPECT_EQ(costs.stats().disturbed, disturbed);
+    settled = costs.stats().settled;
     return cost;
   };
   const MeasuredCostsOptions busy = with_answer(database->get(), "ok 9000 1 1 2 busy"),
                              busier = with_answer(database->get(), "ok 9500 1 1 2 busier");
+  // It is repeated at once, and disturbed again: for a day the better cost stays.
   EXPECT_EQ(cost_with(busy, 1, 0, 1), Duration::picoseconds(9000));
-  // It is not taken from the database, but the new one is not better.
-  EXPECT_EQ(cost_with(busier, 1, 1, 1), Duration::picoseconds(9000));
+  EXPECT_EQ(settled, 1u);
+  EXPECT_EQ(cost_with(busier, 0, 0, 1), Duration::picoseconds(9000));
+  EXPECT_EQ(settled, 1u);
+  constexpr int64_t kDay = 24 * 3600;
+  let_pass(**database, kDay + 1);
   MeasuredCostsOptions keeps = busier;
   keeps.repeats_disturbed = false;
   EXPECT_EQ(cost_with(keeps, 0, 0, 1), Duration::picoseconds(9000));
+  // It is not taken from the database, but the new one is not better.
+  EXPECT_EQ(cost_with(busier, 1, 1, 1), Duration::picoseconds(9000));
+  EXPECT_EQ(settled, 1u);
+  let_pass(**database, kDay + 1);
   const MeasuredCostsOptions idle = with_answer(database->get(), "ok 9200 1 1 2");
   EXPECT_EQ(cost_with(idle, 1, 1, 0), Duration::picoseconds(9200));
   EXPECT_EQ(cost_with(busy, 0, 0, 0), Duration::picoseconds(9200)) << "from the database";
+}
+
+TEST(MeasuredCosts, StopsWhereItIsAskedTo) {
+  ir::Graph graph = graph_of(kPorts, kTwoLayers);
+  auto database = CostDatabase::open(":memory:");
+  ASSERT_TRUE(database) << database.message();
+  // It answers once, and then never.
+  MeasuredCostsOptions options = with_dead_worker(database->get());
+  options.worker.program = "/bin/sh";
+  options.worker.arguments = {"-c", "printf '\\0\\0\\0\\0\\15\\0\\0\\0ok 7000 1 1 2' >&3; exec sleep 60"};
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  std::thread user;
+  options.progress = [&](const MeasuringProgress& now) {
+    if (now.done != 1 || user.joinable()) return;
+    user = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      stop = true;
+    });
+  };
+  MeasuredCosts costs(options, {});
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<place::MeasuredCost> answers =
+      costs.measure(graph, {partition_of(graph, {"a"}), partition_of(graph, {"b"}), partition_of(graph, {"a", "b"})});
+  if (user.joinable()) user.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_TRUE(answers[0].cost);
+  EXPECT_FALSE(answers[1].cost);
+  EXPECT_FALSE(answers[2].cost);
+  EXPECT_FALSE(answers[2].lasting);
+  EXPECT_TRUE(costs.is_stopped());
+  EXPECT_EQ(costs.kept(), 1u);
+  auto rows = (*database)->rows();
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->size(), 1u);
 }
 
 TEST(MeasuredCosts, RowsThatDoNotCountAreNamed) {

@@ -30,8 +30,11 @@ TEST(SecondTry, IsAfterAFailureThatDoesNotLast) {
 
 TEST(Repeats, WhatSaysMoreCounts) {
   Repeats repeats;
+  Measurement twice = cost(9, "noise");
+  twice.repeated = true;
   EXPECT_EQ(repeats.better_of(cost(9, "noise"), [] { return cost(8); }), cost(8));
-  EXPECT_EQ(repeats.better_of(cost(9, "noise"), [] { return cost(10, "noise"); }), cost(9, "noise"));
+  EXPECT_EQ(repeats.better_of(cost(9, "noise"), [] { return cost(10, "noise"); }), twice);
+  EXPECT_EQ(repeats.better_of(cost(10, "noise"), [] { return cost(9, "noise"); }), twice);
   EXPECT_EQ(repeats.better_of(cost(9, "noise"), [] { return failed_measurement("rank 7"); }), cost(9, "noise"));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
 
 namespace collage::driver {
 namespace {
@@ -75,6 +76,64 @@ TEST(Blocks, LayersOfALargeModelAreFound) {
   ASSERT_EQ(blocks.size(), 3u);
   EXPECT_EQ(blocks[1].times, 48u);
   EXPECT_LE(blocks[1].children.size(), kMostInBlock);  // 48 blocks in sections
+}
+
+TEST(Blocks, ScopesAreTheModulesInNames) {
+  EXPECT_EQ(scope_of_name("/cells.6/l/conv/Conv"), (Scope{"cells.6", "l", "conv"}));
+  EXPECT_EQ(scope_of_name("stage2.block1.sum"), (Scope{"stage2", "block1"}));
+  EXPECT_EQ(scope_of_name("y"), Scope{});
+  EXPECT_EQ(scope_of_name(""), Scope{});
+  EXPECT_EQ(common_scope({"a", "b", "c"}, {"a", "b", "d", "e"}), (Scope{"a", "b"}));
+  EXPECT_EQ(common_scope({"a"}, {}), Scope{});
+}
+
+/// Blocks of items with these names, all of them different, by scopes.
+std::vector<Block> blocks_of_names(const std::vector<std::string>& names) {
+  std::vector<int> items(names.size());
+  std::iota(items.begin(), items.end(), 0);
+  std::vector<Scope> scopes;
+  for (const std::string& name : names) scopes.push_back(scope_of_name(name));
+  std::vector<Block> blocks = find_blocks(items, scopes);
+  check_level(items, blocks, 0, items.size());
+  return blocks;
+}
+
+TEST(Blocks, AreNamedByScopes) {
+  std::vector<std::string> names{"/stem/Conv", "/stem/Relu"};
+  for (const char* cell : {"/cells.0", "/cells.1", "/cells.2"}) {
+    for (const char* node : {"/l/conv/Conv", "/l/conv/Relu", "/r/Conv", "/r/Add"})
+      names.push_back(std::string(cell) + node);
+  }
+  names.emplace_back("/fc/Gemm");
+  const std::vector<Block> blocks = blocks_of_names(names);
+  ASSERT_EQ(blocks.size(), 5u);
+  EXPECT_EQ(blocks[0].name, "stem");
+  EXPECT_EQ(blocks[1].name, "cells.0");
+  EXPECT_EQ(blocks[3].name, "cells.2");
+  EXPECT_TRUE(blocks[4].children.empty());  // alone in its scope
+  ASSERT_EQ(blocks[1].children.size(), 2u);
+  EXPECT_EQ(blocks[1].children[0].name, "l/conv");  // `l` holds `conv` alone
+  EXPECT_EQ(blocks[1].children[1].name, "r");
+}
+
+TEST(Blocks, AScopeAroundAllIsPartOfTheNames) {
+  std::vector<std::string> names;
+  for (int layer = 0; layer < 40; ++layer) {
+    for (int i = 0; i < 5; ++i) names.push_back("model/layers/" + std::to_string(layer) + "/op" + std::to_string(i));
+  }
+  const std::vector<Block> blocks = blocks_of_names(names);
+  ASSERT_EQ(blocks.size(), 2u);  // 40 layers in sections
+  EXPECT_TRUE(blocks[0].name.empty());
+  EXPECT_EQ(blocks[0].children[0].name, "model/layers/0");
+  EXPECT_EQ(blocks[0].children[0].children.size(), 5u);
+}
+
+TEST(Blocks, ScopesThatAlternateSayNothing) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 20; ++i) names.push_back((i % 2 == 0 ? "a/op" : "b/op") + std::to_string(i));
+  std::vector<int> items(names.size());
+  std::iota(items.begin(), items.end(), 0);
+  EXPECT_EQ(blocks_of_names(names), find_blocks(items));
 }
 
 }  // namespace

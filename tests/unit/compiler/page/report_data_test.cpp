@@ -78,6 +78,52 @@ TEST_F(ReportOfDigits, PartsOfAPartitionAreItsCandidates) {
   EXPECT_EQ(parts, found_->chosen.size());
 }
 
+TEST_F(ReportOfDigits, TimesOfNodesAddUpToThoseOfTheirPartitions) {
+  const ordered_json json = data();
+  const ordered_json& costs = json["summary"]["placement"]["partitions"];
+  const ordered_json& partitions = json["placements"][0]["partitions"];
+  for (size_t p = 0; p < partitions.size(); ++p) {
+    double sum = 0;
+    for (const ordered_json& seconds : partitions[p]["node_s"]) sum += seconds.get<double>();
+    const double cost = costs[p]["cost_s"].get<double>();
+    EXPECT_EQ(partitions[p]["node_s"].size(), partitions[p]["nodes"].size());
+    EXPECT_NEAR(sum, cost, 1e-9 * cost);
+  }
+}
+
+TEST_F(ReportOfDigits, GoesByItsFileAndSaysThatNothingWasMeasured) {
+  const ordered_json about = data()["about"];
+  EXPECT_EQ(about["file"], "digits.ir");
+  EXPECT_TRUE(about["models"].empty());  // those of rules/ take part where they are named
+  EXPECT_NE(about["verdict"].get<std::string>().find("formulas of rule files"), std::string::npos) << about;
+}
+
+TEST_F(ReportOfDigits, WhatWasTimedIsThere) {
+  EXPECT_FALSE(data().contains("profile"));
+  const ir::Partition& first = found_->placement.partitions.front();
+  ProfileRow row{.kind = "onednn", .what = first.name, .seconds = 1e-6, .partition = first.name};
+  findings_.profile = Profile{.model = "digits", .runs = 11, .rows = {row}, .seconds = 1e-6};
+  findings_.bench = runner::BenchReport{.seconds = {1, 1, 1}};
+  const ordered_json json = data();
+  ASSERT_EQ(json["profile"]["kernels"].size(), 1u);
+  EXPECT_EQ(json["profile"]["kernels"][0]["nodes"].size(), first.nodes.size());
+  EXPECT_TRUE(json["about"]["verdict"].get<std::string>().starts_with("Believe the bench")) << json["about"];
+}
+
+TEST_F(ReportOfDigits, WithoutAPlanNothingIsTakenForMemory) {
+  const ordered_json json = data();
+  for (const ordered_json& space : json["memory"]) {
+    EXPECT_TRUE(space.contains("most"));
+    EXPECT_FALSE(space.contains("arena") || space.contains("constants"));
+  }
+}
+
+TEST_F(ReportOfDigits, RulesHaveTheirMatch) {
+  for (const ordered_json& rule : data()["choices"]["rules"]) {
+    EXPECT_TRUE(rule["line"].get<std::string>().starts_with("match ")) << rule;
+  }
+}
+
 TEST_F(ReportOfDigits, ChoicesAreTheSmallestCandidatesOrTheAnswersOfWhyNot) {
   const ordered_json choices = data()["choices"];
   const SearchInput search = compilation_->search_input(*candidates_);

@@ -50,7 +50,14 @@ TEST_F(Options, WhatIsExcludedOrNeededExists) {
                                   : !commands_with(name.substr(0, name.find('='))).empty();
   };
   for (const OptionRow& row : option_table()) {
-    for (std::string_view other : row.excludes) EXPECT_TRUE(exists(other)) << row.flags << " excludes " << other;
+    for (const Exclusion& other : row.excludes) {
+      EXPECT_TRUE(exists(other.option)) << row.flags << " excludes " << other.option;
+      EXPECT_FALSE(other.why.empty()) << row.flags << " excludes " << other.option;
+    }
+    for (const CommandRow& command : command_table()) {
+      for (const Refusal& refusal : row.refusals)
+        EXPECT_FALSE(row.commands.has(command.name) && refusal.commands.has(command.name)) << row.flags;
+    }
     for (std::string_view condition : row.needs) {
       for (size_t begin = 0; begin != std::string_view::npos;) {
         const size_t end = condition.find(" or ", begin);

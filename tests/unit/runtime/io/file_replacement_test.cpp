@@ -50,6 +50,21 @@ TEST_F(FilesOfTest, AFileThatIsNotCommittedLeavesNothing) {
   EXPECT_EQ(files(), 0U);
 }
 
+TEST_F(FilesOfTest, WhatCannotBeWrittenIsKnownBefore) {
+  ASSERT_TRUE(write("a", "old"));
+  EXPECT_TRUE(FileReplacement::check(path("a")));
+  EXPECT_TRUE(FileReplacement::check(path("new")));
+  EXPECT_TRUE(FileReplacement::check("/dev/null"));
+  EXPECT_EQ(FileReplacement::check("").message(), "the name is empty");
+  EXPECT_EQ(FileReplacement::check(folder_.string()).message(), "is a directory");
+  EXPECT_FALSE(FileReplacement::check(path("none/a")));
+  fs::create_symlink("here", folder_ / "there");
+  fs::create_symlink("there", folder_ / "here");
+  EXPECT_EQ(FileReplacement::check(path("here")).message(), "its links run in a circle");
+  EXPECT_EQ(read("a"), "old");
+  EXPECT_EQ(files(), 3U);
+}
+
 TEST_F(FilesOfTest, ALinkStaysAndWhatItLeadsToIsReplaced) {
   fs::create_directory(folder_ / "real");
   ASSERT_TRUE(write("real/a", "old"));

@@ -24,6 +24,15 @@ namespace collage::runtime::test {
 struct LibraryRun {
   std::string failure;  ///< empty: it ran
   std::string text;     ///< LibraryKernel::describe, one line each
+  std::vector<LibraryPart> parts{};
+  std::vector<double> part_seconds{};  ///< of one run, by part; empty: the library does not tell
+
+  /// The operators of the program whose results the parts make, in their order; -1: a change of layout.
+  std::vector<int> ops() const {
+    std::vector<int> ops;
+    for (const LibraryPart& part : parts) ops.push_back(part.op);
+    return ops;
+  }
 };
 
 class LibraryModel {
@@ -124,9 +133,18 @@ class LibraryModel {
     for (size_t i = 0; i < first->size(); ++i) {
       expect_close((*first)[i], (*expected)[place(partition.outputs[i].value)], tolerance, result.text);
     }
+    std::vector<double> seconds;
+    (*kernel)->time_parts(&seconds);
     Result<std::vector<Tensor>> second = run_on(**kernel);
+    (*kernel)->time_parts(nullptr);
     if (!second) return {second.message(), result.text};
     expect_identical(*first, *second);
+    result.parts = (*kernel)->parts();
+    result.part_seconds = std::move(seconds);
+    for (const LibraryPart& part : result.parts) EXPECT_LT(part.op, static_cast<int>(program.ops.size())) << part.text;
+    if (!library.starts_with("plugin:")) {
+      EXPECT_EQ(result.part_seconds.size(), result.parts.size()) << result.text;
+    }
     if (!(*kernel)->shares()) return result;
     Result<std::unique_ptr<LibraryKernel>> other = (*kernel)->share();
     if (!other) return {other.message(), result.text};

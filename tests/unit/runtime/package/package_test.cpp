@@ -91,6 +91,17 @@ TEST_F(PackageOfPlan, RunsAsItWas) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(package->plan.constants[0].data.data()) % kPageBytes, 0u);
 }
 
+TEST_F(PackageOfPlan, KnowsWhetherThreadsWereAskedFor) {
+  const Plan plan = good_plan().plan;
+  for (const bool are_asked : {false, true}) {
+    ASSERT_TRUE(write_package(file_, {plan, std::make_shared<SomeCode>(), 3, "placed", "", are_asked}));
+    const Result<Package> package = read_package(file_);
+    ASSERT_TRUE(package) << package.message();
+    EXPECT_EQ(package->has_own_threads, are_asked);
+    EXPECT_EQ(package->run_threads(), are_asked ? 3 : usual_threads(plan, 3));
+  }
+}
+
 TEST_F(PackageOfPlan, TheFileIsClosedOnceItIsMapped) {
   ASSERT_TRUE(write_and_read(good_plan().plan));
   const auto set = PackageSet::open(file_);

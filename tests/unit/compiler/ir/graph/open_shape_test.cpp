@@ -88,6 +88,31 @@ TEST_F(OpenShapes, WhatNothingFixesIsAnErrorWithAHint) {
   EXPECT_TRUE(says("`--shape seq=N` fixes it")) << diags_.render();
 }
 
+TEST_F(OpenShapes, AllOpenDimensionsAreInOneMessage) {
+  inputs_ = {{"x", std::vector<OpenDim>{{-1, "batch"}, {3}, {-1, "h"}, {-1, "w"}}},
+             {"y", std::vector<OpenDim>{{-1, "h"}, {-1}, {7}, {-1}}}};
+  EXPECT_FALSE(close({}));
+  EXPECT_EQ(diags_.error_count(), 1U);
+  EXPECT_TRUE(says("`w`, dimension 1 of `y`, dimension 3 of `y` are open, so their sizes must be given"))
+      << diags_.render();
+  EXPECT_TRUE(says("`--shape w=N,y=1xNx7xN` fixes them")) << diags_.render();
+}
+
+TEST_F(OpenShapes, ADimensionWithoutANameIsFixedByItsInput) {
+  inputs_ = {{"x", std::vector<OpenDim>{{2}, {-1}}}};
+  EXPECT_FALSE(close({}));
+  EXPECT_TRUE(says("input 'x': error: dimension 1 is open, so its size must be given")) << diags_.render();
+  EXPECT_TRUE(says("`--shape x=2xN` fixes it")) << diags_.render();
+}
+
+TEST_F(OpenShapes, AShapeForNoInputListsTheInputs) {
+  EXPECT_FALSE(close({given("width", "17")}));
+  EXPECT_TRUE(says("inputs: ids[batch, seq], mask[batch, 1, seq]\n")) << diags_.render();
+  inputs_ = {{"x", std::vector<OpenDim>{{1}, {3}}}};
+  EXPECT_FALSE(close({given("batch", "2")}));
+  EXPECT_TRUE(says("inputs: x[1, 3]; no dimension is open")) << diags_.render();
+}
+
 TEST_F(OpenShapes, UnknownNamesAreErrors) {
   EXPECT_FALSE(close({given("sequence", "17"), given("seq", "17")}));
   EXPECT_TRUE(says("a shape was given for `sequence`, which is not an input or a dimension")) << diags_.render();
@@ -98,6 +123,7 @@ TEST_F(OpenShapes, UnknownNamesAreErrors) {
 TEST_F(OpenShapes, AShapeThatIsNotKnownIsTaken) {
   inputs_ = {{"x", std::nullopt}};
   EXPECT_FALSE(close({}));
+  EXPECT_TRUE(says("the shape of `x` is not stated, so it must be given")) << diags_.render();
   auto closed = close({tensor("x", "2x3")});
   ASSERT_TRUE(closed) << diags_.render();
   EXPECT_EQ(closed->inputs["x"], (Shape{2, 3}));

@@ -166,6 +166,28 @@ TEST(OneDnn, BroadcastOperandsArePostOps) {
                     "convolution + binary_mul + binary_add + relu");
 }
 
+TEST(OneDnn, APrimitiveGoesByTheLastOperatorThatIsFusedIntoIt) {
+  LibraryModel model;
+  ir::ValueId c = model.add("Conv", {model.input({1, 16, 8, 8}), model.constant({16, 16, 3, 3})});
+  ir::ValueId r = model.add("Relu", {c});
+  model.output(model.add("MaxPool", {r}, {{"kernel_shape", Ints{2, 2}}}));
+  std::vector<int> ops = model.run("onednn").ops();
+  std::erase(ops, -1);
+  EXPECT_EQ(ops, (std::vector{1, 2}));
+}
+
+TEST(OneDnn, PrimitivesOfOneOperatorGoByIt) {
+  LibraryModel model;
+  model.low = 0.5f;
+  ir::ValueId x = model.input({2, 16, 4, 4});
+  model.output(model.add("BatchNormalization", {x, model.constant({16}), model.constant({16}), model.constant({16}),
+                                                model.constant({16})}));
+  std::vector<int> ops = model.run("onednn").ops();
+  std::erase(ops, -1);
+  EXPECT_FALSE(ops.empty());
+  EXPECT_TRUE(std::all_of(ops.begin(), ops.end(), [](int op) { return op == 0; }));
+}
+
 TEST(OneDnn, BatchNormalizationIsAProductAndASum) {
   LibraryModel model;
   model.low = 0.5f;

@@ -198,6 +198,16 @@ TEST(Xnnpack, SeveralCallsKeepTheirLayout) {
   EXPECT_EQ(run.text,
             "reorder plain -> NHWC\nconvolution 3x3 3 -> 6\nHardSwish\nreorder plain -> NHWC at load\nmultiply\n"
             "max pool 2x2\nreorder NHWC -> plain\nreorder NHWC -> plain\n");
+  EXPECT_EQ(run.ops(), (std::vector{-1, 0, 1, -1, 2, 3, -1, -1}));
+}
+
+TEST(Xnnpack, ACallGoesByTheLastOperatorThatIsFusedIntoIt) {
+  LibraryModel model;
+  const ir::ValueId c = model.add("Conv", {model.input({1, 3, 8, 8}), model.constant({6, 3, 3, 3})});
+  model.output(model.add("Relu", {c}));
+  const std::vector<int> ops = model.run("xnnpack").ops();
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), 1), 1);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), 0), 0);
 }
 
 TEST(Xnnpack, ReadsNothingBehindAnOperand) {

@@ -1,0 +1,21 @@
+# The first step of every installation: ends it, before anything is copied, where files that belong to it are not built yet. It lies
+# in the folder package/ of a build, beside required_CONFIG.txt, which Install.cmake writes.
+get_filename_component(build ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
+set(missing "")
+set(list ${CMAKE_CURRENT_LIST_DIR}/required_${CMAKE_INSTALL_CONFIG_NAME}.txt)
+if(EXISTS ${list})
+  file(STRINGS ${list} lines)
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "^([^ ]+) (.*)$" line "${line}")
+    if((NOT CMAKE_INSTALL_COMPONENT OR CMAKE_INSTALL_COMPONENT STREQUAL CMAKE_MATCH_1) AND NOT EXISTS ${CMAKE_MATCH_2})
+      cmake_path(RELATIVE_PATH CMAKE_MATCH_2 BASE_DIRECTORY ${build} OUTPUT_VARIABLE file)
+      list(APPEND missing ${file})
+    endif()
+  endforeach()
+endif()
+if(missing)
+  list(LENGTH missing count)
+  list(GET missing 0 first)
+  # CMake breaks lines that do not begin with a space.
+  message(FATAL_ERROR "\n  ${first} is not built (files that are missing: ${count}), nothing was installed: run  cmake --build ${build} --target collage_install\n")
+endif()

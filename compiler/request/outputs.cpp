@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/request/outputs.h"
+
+#include "compiler/request/option_table.h"
+#include "runtime/support/write_file.h"
+
+namespace collage::driver {
+namespace {
+
+/// The files of one option that the request names.
+std::vector<NamedFile> files_of(const OptionRow& row, Request& request) {
+  if (const auto* path = std::get_if<Place<std::string>>(&row.place)) return {{"", (*path)(request)}};
+  if (const auto* json = std::get_if<Place<JsonRequest>>(&row.place)) return {{"", (*json)(request).file}};
+  if (const auto* named = std::get_if<Place<std::vector<NamedFile>>>(&row.place)) return (*named)(request);
+  return {};
+}
+
+}  // namespace
+
+std::string package_name(const std::filesystem::path& model) {
+  return model.stem().string() + ".collage";
+}
+
+bool check_outputs(const Request& request, support::Diagnostics& diags) {
+  Request copy = request;  // places are references into a request that may be changed
+  bool good = true;
+  for (const OptionRow& row : option_table()) {
+    const bool is_folder = request.command == CommandName::Bisect && name_of(row) == "--output";
+    if (row.files != Files::Written || !row.commands.has(request.command) || is_folder) continue;
+    for (const NamedFile& file : files_of(row, copy)) {
+      const std::string option(name_of(row));
+      good = support::can_write(file.file, file.name.empty() ? option : option + " " + file.name, diags) && good;
+    }
+  }
+  // Where inputs are given, the model may run in stages, of which no package is written.
+  const bool writes_package = request.command == CommandName::Compile && request.emit == Emit::All &&
+                              request.output.empty() && request.run.inputs.empty();
+  return (!writes_package || support::can_write(package_name(request.model.path), "the package", diags)) && good;
+}
+
+}  // namespace collage::driver

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a request writes: that they can be written is known before any work.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "compiler/request/requests.h"
+#include "runtime/support/diagnostic.h"
+
+namespace collage::driver {
+
+/// The package that is written where no option names one: `MODEL.collage`, in the working directory.
+std::string package_name(const std::filesystem::path& model);
+
+/// Whether all files can be written that options name, and the package. Returns false after a CannotWrite error.
+bool check_outputs(const Request& request, support::Diagnostics& diags);
+
+}  // namespace collage::driver

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of `compare` in the width of a terminal, and what is said below it.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "compiler/report/compare/comparison.h"
+
+namespace collage::driver {
+namespace {
+
+using runtime::Duration;
+
+CompareRow row_of(const std::string& strategy, double predicted, double measured) {
+  const std::map<std::string, double> shares = {
+      {"host", 0.1}, {"npu", 0.2}, {"onednn", 0.2}, {"openblas", 0.2}, {"xnnpack", 0.3}};
+  CompareRow made{strategy, FoundPlacement(), "", shares, std::nullopt};
+  made.found->predicted = place::Cost::time(Duration::seconds(predicted));
+  if (measured > 0) made.measured = Measured{measured, measured, 0};
+  for (const char* backend : {"host", "npu", "onednn", "openblas", "xnnpack"}) {
+    made.found->placement.partitions.emplace_back().backend = backend;
+  }
+  return made;
+}
+
+Comparison sample(bool is_measured) {
+  Comparison made;
+  made.backends = {"host", "npu", "onednn", "openblas", "xnnpack"};
+  made.runs = is_measured ? 3 : 0;
+  made.rows = {
+      row_of("optimal", 1e-3, is_measured ? 2e-3 : 0),
+      row_of("single:openblas", 2e-3, is_measured ? 1e-3 : 0),
+      {"tvm", std::nullopt, "TVM's search is not done after 2 covered sets, which is " + std::string(90, 'x'), {}, {}}};
+  return made;
+}
+
+size_t count(const std::string& text, const std::string& word) {
+  size_t found = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+TEST(PrintComparison, ATableThatIsWiderIsParted) {
+  for (const bool is_measured : {false, true}) {
+    for (const size_t width : {72u, 80u, 100u, 300u}) {
+      const std::string text = print(sample(is_measured), width);
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(line.find("xxx") == std::string::npos ? line.size() : 0, width) << line;
+      }
+      EXPECT_EQ(count(text, "strategy  ") > 1, width < 300) << text;
+      EXPECT_EQ(count(text, "TVM's search"), 1u) << "the reason stands once";
+    }
+  }
+}
+
+TEST(PrintComparison, BackendsThatNoStrategyUsesHaveNoColumn) {
+  Comparison comparison = sample(false);
+  for (CompareRow& row : comparison.rows) {
+    if (row.found) row.found->placement.partitions.resize(2);
+  }
+  const std::string text = print(comparison, 300);
+  EXPECT_NE(text.find("npu"), std::string::npos);
+  EXPECT_EQ(text.find("onednn"), std::string::npos);
+}
+
+TEST(PrintComparison, SaysWhereAnotherStrategyIsFaster) {
+  Comparison comparison = sample(true);
+  comparison.has_estimates = true;
+  EXPECT_NE(
+      print(comparison, 300).find("verdict     measured, single:openblas is 2.00 times as fast as optimal: costs are "),
+      std::string::npos);
+  comparison.disturbance = "other programs used 1.3 of 2 processors";
+  const std::string text = print(comparison, 300);
+  EXPECT_NE(text.find("            disturbed: other programs used 1.3 of 2 processors\n"), std::string::npos);
+  EXPECT_NE(text.find("the machine was busy"), std::string::npos);
+  comparison.has_models = true;
+  EXPECT_EQ(print(comparison, 300).find("verdict"), std::string::npos) << "no time is a latency";
+}
+
+}  // namespace
+}  // namespace collage::driver
