@@ -12,7 +12,8 @@ namespace {
 const char* name_of(Op op) {
   switch (op) {
 #define LOOP_OP(name, text) \
-  case Op::name: return text;
+  case Op::name:            \
+    return text;
 #include "compiler/codegen/nest/loop_ops.def"
 #undef LOOP_OP
   }

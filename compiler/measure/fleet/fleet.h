@@ -33,7 +33,7 @@ struct FleetOptions {
   double lease_seconds = 15;    ///< of what is measured here
   double asker_seconds = 60;    ///< after which nothing is measured for this compiler, without a sign of life
   double connect_seconds = 10;
-  StopFlag stop = nullptr;      ///< ends the wait for answers
+  StopFlag stop = nullptr;  ///< ends the wait for answers
   /// On the server, shared with the database of costs there; null: with none.
   std::shared_ptr<postgres::Verdict> verdict{};
 };

@@ -180,8 +180,8 @@ TEST(OneDnn, PrimitivesOfOneOperatorGoByIt) {
   LibraryModel model;
   model.low = 0.5f;
   ir::ValueId x = model.input({2, 16, 4, 4});
-  model.output(model.add("BatchNormalization", {x, model.constant({16}), model.constant({16}), model.constant({16}),
-                                                model.constant({16})}));
+  model.output(model.add("BatchNormalization",
+                         {x, model.constant({16}), model.constant({16}), model.constant({16}), model.constant({16})}));
   std::vector<int> ops = model.run("onednn").ops();
   std::erase(ops, -1);
   EXPECT_FALSE(ops.empty());
