@@ -35,13 +35,13 @@ constexpr int64_t kPeakSteps = 1'000'000;
 constexpr size_t kMemoryWords = size_t{64} << 20;
 
 /// Reads a model and runs the passes that these rules ask for. Returns false after an error.
-bool add_model(const std::string& path, const std::shared_ptr<const driver::RuleFiles>& rules, int threads,
+bool add_model(const std::string& path, const std::shared_ptr<const request::RuleFiles>& rules, int threads,
                support::SourceManager& sources, support::Diagnostics& diags, std::vector<bench::Shape>* shapes) {
-  std::optional<driver::ModelFile> model = driver::read_model_file({path}, sources, diags);
+  std::optional<request::ModelFile> model = request::read_model_file({path}, sources, diags);
   if (!model) return false;
-  driver::Settings settings;
+  request::Settings settings;
   settings.threads = threads;
-  auto compilation = driver::Compilation::open(std::move(*model), rules, std::move(settings), diags);
+  auto compilation = compilation::Compilation::open(std::move(*model), rules, std::move(settings), diags);
   if (compilation == nullptr || !compilation->run_passes({}, diags)) return false;
   bench::collect_shapes(compilation->graph(), std::filesystem::path(path).stem().string(), shapes);
   return true;
@@ -85,14 +85,14 @@ nlohmann::json time_shape(const bench::Shape& shape, std::vector<bench::Contende
 int run(const Options& options) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  std::shared_ptr<const driver::RuleFiles> rules = driver::read_rule_files(options.rules, sources, diags);
+  std::shared_ptr<const request::RuleFiles> rules = request::read_rule_files(options.rules, sources, diags);
   std::vector<bench::Shape> shapes;
   bool is_good = rules != nullptr;
   for (const std::string& model : options.models) {
     is_good = is_good && add_model(model, rules, options.threads, sources, diags, &shapes);
   }
-  std::optional<std::vector<driver::Activation>> activations;
-  if (is_good) activations = driver::activate(rules->rules, {}, diags);
+  std::optional<std::vector<request::Activation>> activations;
+  if (is_good) activations = request::activate(rules->rules, {}, diags);
   if (!activations) {
     fmt::print(stderr, "{}", diags.render());
     return 1;
@@ -104,7 +104,7 @@ int run(const Options& options) {
     return 0;
   }
   place::ActiveBackends active;
-  for (const driver::Activation& activation : *activations) {
+  for (const request::Activation& activation : *activations) {
     if (activation.absent.empty()) active.push_back(activation.active);
   }
   double memory = 0;
@@ -112,7 +112,7 @@ int run(const Options& options) {
     const std::vector<uint64_t> words(kMemoryWords, 1);
     for (int i = 0; i < 3; ++i) memory = std::max(memory, bench::memory_gbs(options.threads, words));
   }
-  const plan::PlanTargets targets = driver::plan_targets(rules->rules, *activations, options.threads);
+  const plan::PlanTargets targets = request::plan_targets(rules->rules, *activations, options.threads);
   for (const bench::Shape& shape : shapes) {
     auto contenders = bench::find_contenders(shape, rules->rules, active, targets, options.threads);
     nlohmann::json line = time_shape(shape, std::move(contenders), options);

@@ -20,20 +20,20 @@ namespace {
 
 collage_executable* build(const api::PlacedModel& placed) {
   support::Diagnostics& diags = *placed.state->diags;
-  const driver::Compilation& compilation = *placed.compilation;
+  const compilation::Compilation& compilation = *placed.compilation;
   if (!api::check_runtime(diags)) return nullptr;
-  driver::ProgramOptions options;
+  program::ProgramOptions options;
   options.is_strict = compilation.settings().is_strict;
   options.cache = compilation.cache();
   options.listener = &compilation.listener();
-  std::optional<driver::Program> program =
-      driver::build_program(compilation.graph(), placed.placement, compilation.targets(), options, diags);
+  std::optional<program::Program> program =
+      program::build_program(compilation.graph(), placed.placement, compilation.targets(), options, diags);
   if (!program || placed.state->stops) return nullptr;
   const runtime::CompiledThreads threads{compilation.settings().threads, compilation.settings().has_own_threads};
-  std::string text = driver::placed_text(compilation.graph(), placed.placement);
+  std::string text = request::placed_text(compilation.graph(), placed.placement);
   if (!program->parts.empty()) {
     return new collage_executable{
-        std::make_shared<const runtime::CompiledModel>(driver::host_parts(*program), threads, std::move(text))};
+        std::make_shared<const runtime::CompiledModel>(program::host_parts(*program), threads, std::move(text))};
   }
   return new collage_executable{std::make_shared<const runtime::CompiledModel>(
       std::move(program->built.plan), std::move(program->jit), threads, std::move(text))};
@@ -74,8 +74,8 @@ int collage_compiler_rules(collage_compiler* compiler, const char* const* paths,
       state.diags->error_at(Code::BadOption, "rules", "a path is NULL");
       return 1;
     }
-    auto rules = driver::read_rule_files(std::vector<std::string>(paths, paths + count), state.sources, *state.diags,
-                                         state.request.settings.allows_outside);
+    auto rules = request::read_rule_files(std::vector<std::string>(paths, paths + count), state.sources, *state.diags,
+                                          state.request.settings.allows_outside);
     if (rules == nullptr) return 1;
     state.rules = std::move(rules);
     return 0;
@@ -164,12 +164,12 @@ collage_model* collage_model_load(collage_compiler* compiler, const char* path) 
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
   return api::stoppable<collage_model*>(state, nullptr, [&]() -> collage_model* {
-    driver::ModelRequest request = state.request.model;
+    request::ModelRequest request = state.request.model;
     request.path = path;
     request.allows_outside = state.request.settings.allows_outside;
-    auto file = driver::read_model_file(request, state.sources, *state.diags);
+    auto file = request::read_model_file(request, state.sources, *state.diags);
     if (!file || state.stops) return nullptr;
-    return new collage_model{compiler->state, std::make_shared<const driver::ModelFile>(std::move(*file))};
+    return new collage_model{compiler->state, std::make_shared<const request::ModelFile>(std::move(*file))};
   });
 }
 
@@ -190,7 +190,7 @@ double collage_placement_value(const collage_placement* placement) {
   const api::PlacedModel& placed = *placement->placed;
   if (placed.found) return placed.found->predicted.value();
   return api::guarded(*placed.state, 0.0, [&] {
-    return driver::objective_value(placed.compilation->search_input(*placed.candidates), placed.placement).value();
+    return search::objective_value(placed.compilation->search_input(*placed.candidates), placed.placement).value();
   });
 }
 
@@ -201,19 +201,19 @@ double collage_placement_bound(const collage_placement* placement) {
 
 char* collage_placement_summary(const collage_placement* placement) {
   return api::text_of(placement, [](const api::PlacedModel& placed) {
-    return driver::summary(placed.compilation->graph(), placed.placement, api::report_of(placed));
+    return report::summary(placed.compilation->graph(), placed.placement, api::report_of(placed));
   });
 }
 
 char* collage_placement_text(const collage_placement* placement) {
   return api::text_of(placement, [](const api::PlacedModel& placed) {
-    return driver::print_placement(placed.compilation->graph(), placed.placement);
+    return request::print_placement(placed.compilation->graph(), placed.placement);
   });
 }
 
 char* collage_placement_json(const collage_placement* placement) {
   return api::text_of(placement, [](const api::PlacedModel& placed) {
-    return driver::placement_json(placed.compilation->graph(), placed.placement, api::report_of(placed));
+    return report::placement_json(placed.compilation->graph(), placed.placement, api::report_of(placed));
   });
 }
 
@@ -234,7 +234,7 @@ char* collage_why_not(const collage_placement* placement, const char* nodes, con
 int collage_placement_measure(const collage_placement* placement) {
   if (placement == nullptr) return 1;
   api::PlacedModel& placed = *placement->placed;
-  return api::stoppable(*placed.state, 1, [&] { return api::measure(placed) && !placed.state->stops ? 0 : 1; });
+  return api::stoppable(*placed.state, 1, [&] { return api::measure(placed) ? 0 : 1; });
 }
 
 void collage_placement_free(collage_placement* placement) {

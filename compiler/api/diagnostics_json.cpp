@@ -50,6 +50,6 @@ char* collage_diagnostics_json(collage_compiler* compiler) {
     ordered_json list = ordered_json::array();
     for (const support::DiagnosticRecord& record : state.diags->records())
       list.push_back(diagnostic_object(record, state.sources));
-    return driver::printed(list);
+    return report::printed(list);
   });
 }

@@ -41,8 +41,8 @@ ordered_json nodes_of(const ir::Graph& graph, const ir::Placement& placement) {
       row["device"] = partition->instance;
       row["rules"] = rules_of(*partition, id);
     }
-    row["macs"] = driver::whole(work.macs);
-    row["flops"] = driver::whole(work.flops);
+    row["macs"] = report::whole(work.macs);
+    row["flops"] = report::whole(work.flops);
     row["results"] = ordered_json::array();
     for (const ir::ValueId value : node.outputs) {
       if (value.is_valid()) row["results"].push_back(to_string(graph.value(value).type));
@@ -52,43 +52,43 @@ ordered_json nodes_of(const ir::Graph& graph, const ir::Placement& placement) {
   return rows;
 }
 
-std::optional<std::string> answers_of(const api::PlacedModel& placed, const driver::QuestionRequest& request) {
-  std::optional<driver::Answers> answers = api::answer(placed, request);
+std::optional<std::string> answers_of(const api::PlacedModel& placed, const request::QuestionRequest& request) {
+  std::optional<compilation::Answers> answers = api::answer(placed, request);
   if (!answers) return std::nullopt;
-  const driver::FoundPlacement& found = answers->placement;
-  const driver::Report report =
-      driver::report_of(*placed.compilation, placed.known(), found.placement, &found, placed.state->sources);
-  return driver::answers_json(placed.compilation->graph(), found.placement, report, answers->why, answers->why_not);
+  const search::FoundPlacement& found = answers->placement;
+  const report::Report report =
+      compilation::report_of(*placed.compilation, placed.known(), found.placement, &found, placed.state->sources);
+  return report::answers_json(placed.compilation->graph(), found.placement, report, answers->why, answers->why_not);
 }
 
 std::optional<std::string> comparison_of(api::PlacedModel& placed, int runs) {
   support::Diagnostics& diags = *placed.state->diags;
-  const driver::Compilation& compilation = *placed.compilation;
+  const compilation::Compilation& compilation = *placed.compilation;
   // Other strategies choose by costs that the search did without.
   if (!api::measure(placed)) return std::nullopt;
-  const driver::SearchInput input = compilation.search_input(placed.known());
-  std::optional<driver::Comparison> comparison = driver::compare_strategies(input, compilation.strategy(), diags);
+  const search::SearchInput input = compilation.search_input(placed.known());
+  std::optional<report::Comparison> comparison = report::compare_strategies(input, compilation.strategy(), diags);
   if (!comparison) return std::nullopt;
   if (runs > 0) {
-    const auto inputs = runner::bind_inputs({}, driver::ports_of(compilation.graph()), diags);
-    if (!inputs || !driver::measure(input, compilation.targets(), runs, *inputs, *comparison, diags)) {
+    const auto inputs = runner::bind_inputs({}, request::ports_of(compilation.graph()), diags);
+    if (!inputs || !report::measure(input, compilation.targets(), runs, *inputs, *comparison, diags)) {
       return std::nullopt;
     }
   }
-  return driver::comparison_json(compilation.graph(), to_json(*comparison));
+  return report::comparison_json(compilation.graph(), to_json(*comparison));
 }
 
 }  // namespace
 
 char* collage_placement_summary_json(const collage_placement* placement) {
   return api::text_of(placement, [](const api::PlacedModel& placed) {
-    return driver::summary_json(placed.compilation->graph(), placed.placement, api::report_of(placed));
+    return report::summary_json(placed.compilation->graph(), placed.placement, api::report_of(placed));
   });
 }
 
 char* collage_placement_nodes_json(const collage_placement* placement) {
   return api::text_of(placement, [](const api::PlacedModel& placed) {
-    return driver::printed(nodes_of(placed.compilation->graph(), placed.placement));
+    return report::printed(nodes_of(placed.compilation->graph(), placed.placement));
   });
 }
 
@@ -112,10 +112,10 @@ char* collage_backends_json(collage_compiler* compiler) {
   if (compiler == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
   return api::text_of(state, [&]() -> std::optional<std::string> {
-    const std::shared_ptr<const driver::RuleFiles> rules = state.find_rules();
+    const std::shared_ptr<const request::RuleFiles> rules = state.find_rules();
     if (rules == nullptr) return std::nullopt;
-    const driver::Settings& settings = state.request.settings;
-    const driver::CodePermission permission{settings.allows_code, settings.allows_code, settings.allows_outside};
-    return to_json(driver::list_backends(rules->rules, permission, *state.diags));
+    const request::Settings& settings = state.request.settings;
+    const request::CodePermission permission{settings.allows_code, settings.allows_code, settings.allows_outside};
+    return report::to_json(request::list_backends(rules->rules, permission, *state.diags));
   });
 }

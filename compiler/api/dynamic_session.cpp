@@ -12,8 +12,8 @@ using support::Code;
 
 struct collage_dynamic_session {
   std::shared_ptr<api::CompilerState> state;
-  driver::DynamicModel model;
-  std::vector<driver::DynamicModel::Output> results{};
+  stages::DynamicModel model;
+  std::vector<stages::DynamicModel::Output> results{};
   std::vector<collage_array> arrays{};  ///< of `results`
 };
 
@@ -67,16 +67,16 @@ collage_dynamic_session* collage_dynamic_session_create(collage_compiler* compil
   api::CompilerState& state = *compiler->state;
   return api::stoppable<collage_dynamic_session*>(state, nullptr, [&]() -> collage_dynamic_session* {
     support::FileAccess access({path}, state.request.settings.allows_outside);
-    auto source = driver::ModelSource::open(path, std::move(access), state.sources, *state.diags);
+    auto source = request::ModelSource::open(path, std::move(access), state.sources, *state.diags);
     if (source == nullptr) return nullptr;
-    driver::StageSettings settings{source->path(), state.find_rules(), state.request.settings};
+    stages::StageSettings settings{source->path(), state.find_rules(), state.request.settings};
     settings.listener = state.work_listener();
     if (settings.rules == nullptr || state.stops ||
-        !driver::check_buckets(*source, state.request.model.buckets, *state.diags))
+        !shapes::check_buckets(*source, state.request.model.buckets, *state.diags))
       return nullptr;
     return new collage_dynamic_session{
         compiler->state,
-        driver::DynamicModel(std::move(source), std::move(settings), kept, *state.diags, state.request.model.buckets)};
+        stages::DynamicModel(std::move(source), std::move(settings), kept, *state.diags, state.request.model.buckets)};
   });
 }
 

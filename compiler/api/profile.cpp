@@ -41,16 +41,16 @@ std::optional<std::vector<runtime::Tensor>> inputs_of(const runtime::CompiledMod
 using Inputs = std::vector<runtime::Tensor>;
 
 /// All hosts in this process, profiled one after another.
-std::optional<driver::Profile> profile_hosts(const runtime::CompiledModel& compiled, const Inputs& inputs,
+std::optional<report::Profile> profile_hosts(const runtime::CompiledModel& compiled, const Inputs& inputs,
                                              support::Diagnostics& diags) {
   auto loaded = runtime::load_local_hosts(compiled.parts, compiled.run_threads(), {});
   if (!loaded) return diags.error_at(Code::RunFailed, compiled.plan.model, "{}", loaded.message());
-  std::optional<driver::Profile> all;
+  std::optional<report::Profile> all;
   for (size_t host = 0; host < compiled.parts.size(); ++host) {
     runtime::Executor& executor = host == 0 ? *loaded->first : loaded->others->executor(host);
-    auto one = driver::profile_model({compiled.parts[host].plan, executor, *loaded->first}, inputs, diags);
+    auto one = report::profile_model({compiled.parts[host].plan, executor, *loaded->first}, inputs, diags);
     if (!one) return std::nullopt;
-    for (driver::ProfileRow& row : one->rows) row.host = runtime::host_space(static_cast<int>(host));
+    for (report::ProfileRow& row : one->rows) row.host = runtime::host_space(static_cast<int>(host));
     if (!all) {
       all = std::move(*one);
       continue;
@@ -63,7 +63,7 @@ std::optional<driver::Profile> profile_hosts(const runtime::CompiledModel& compi
   return all;
 }
 
-std::optional<driver::Profile> profile_host(const runtime::CompiledModel& compiled, const Inputs& inputs,
+std::optional<report::Profile> profile_host(const runtime::CompiledModel& compiled, const Inputs& inputs,
                                             support::Diagnostics& diags) {
   // A program of its own: those of sessions belong to the runtime library.
   auto recovery = runtime::Recovery::open(compiled.plan, compiled.code, compiled.run_threads(), {}, nullptr);
@@ -71,12 +71,12 @@ std::optional<driver::Profile> profile_host(const runtime::CompiledModel& compil
   auto execution = runtime::RecoveringExecution::create(std::move(*recovery));
   if (!execution) return diags.error_at(Code::RunFailed, compiled.plan.model, "{}", execution.message());
   runtime::Executor executor(std::move(*execution));
-  return driver::profile_model({compiled.plan, executor, executor}, inputs, diags);
+  return report::profile_model({compiled.plan, executor, executor}, inputs, diags);
 }
 
 std::optional<std::string> profile(const runtime::CompiledModel& compiled, const Inputs& inputs,
                                    support::Diagnostics& diags) {
-  const std::optional<driver::Profile> measured =
+  const std::optional<report::Profile> measured =
       compiled.parts.empty() ? profile_host(compiled, inputs, diags) : profile_hosts(compiled, inputs, diags);
   if (!measured) return std::nullopt;
   return to_json(*measured);

@@ -14,7 +14,7 @@ bool change_setting(CompilerState& state, const std::string& name, const std::st
                                  "`{}` runs the placements that it compares, which only the command does",
                                  strategy->name);
   }
-  if (!driver::set_by_name(name, value, state.request, *state.diags)) return false;
+  if (!request::set_by_name(name, value, state.request, *state.diags)) return false;
   state.request.settings.has_own_threads |= name == "threads";
   return true;
 }

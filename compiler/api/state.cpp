@@ -18,23 +18,23 @@ void CompilerState::clear_diagnostics() {
   texts.clear();
 }
 
-std::shared_ptr<const driver::RuleFiles> CompilerState::find_rules() {
+std::shared_ptr<const request::RuleFiles> CompilerState::find_rules() {
   if (rules == nullptr)
-    rules = driver::read_rule_files(driver::default_rules(), sources, *diags, request.settings.allows_outside);
+    rules = request::read_rule_files(request::default_rules(), sources, *diags, request.settings.allows_outside);
   return rules;
 }
 
-driver::WorkListener CompilerState::work_listener() const {
-  const auto pass_on = [this](const driver::Progress& progress) {
+request::WorkListener CompilerState::work_listener() const {
+  const auto pass_on = [this](const request::Progress& progress) {
     if (listener == nullptr) return;
     const collage_progress now{name_of(progress.work), progress.done, progress.of, progress.detail.c_str()};
     listener(listener_context, &now);
   };
-  driver::WorkListener made;
-  made.begin = [pass_on](driver::Work work) { pass_on({work, 0, 0, ""}); };
+  request::WorkListener made;
+  made.begin = [pass_on](request::Work work) { pass_on({work, 0, 0, ""}); };
   made.progress = pass_on;
   made.waiting = [pass_on](const std::string& process, double) {
-    pass_on({driver::Work::Measuring, 0, 0, "waiting until " + process + " has measured"});
+    pass_on({request::Work::Measuring, 0, 0, "waiting until " + process + " has measured"});
   };
   made.stop = made.stop_measuring = &stops;
   return made;
@@ -44,14 +44,14 @@ namespace {
 
 std::optional<ir::Placement> followed_placement(CompilerState& state, const sema::Model& model) {
   if (state.request.placement.follow.empty()) return model.placement;
-  return driver::read_placement_for(model, state.request.placement.follow, "placement", state.sources, *state.diags);
+  return request::read_placement_for(model, state.request.placement.follow, "placement", state.sources, *state.diags);
 }
 
 bool search(PlacedModel& placed) {
-  const driver::Compilation& compilation = *placed.compilation;
+  const compilation::Compilation& compilation = *placed.compilation;
   const ir::Placement& written = compilation.model().placement;
-  if (driver::is_fully_placed(compilation.graph(), written)) {
-    placed.placement = driver::complete_costs(written, placed.candidates->built);
+  if (request::is_fully_placed(compilation.graph(), written)) {
+    placed.placement = request::complete_costs(written, placed.candidates->built);
     return true;
   }
   placed.found = compilation.find_placement(*placed.candidates, compilation.strategy(), *placed.state->diags);
@@ -68,13 +68,13 @@ bool check_runtime(support::Diagnostics& diags) {
                         COLLAGE_VERSION);
 }
 
-std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const driver::ModelFile& model) {
+std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const request::ModelFile& model) {
   support::Diagnostics& diags = *state->diags;
-  std::shared_ptr<const driver::RuleFiles> rules = state->find_rules();
+  std::shared_ptr<const request::RuleFiles> rules = state->find_rules();
   if (rules == nullptr) return nullptr;
   auto placed = std::make_shared<PlacedModel>();
   placed->state = state;
-  placed->compilation = driver::Compilation::open(model, std::move(rules), state->request.settings, diags);
+  placed->compilation = compilation::Compilation::open(model, std::move(rules), state->request.settings, diags);
   if (placed->compilation == nullptr) return nullptr;
   placed->compilation->set_listener(state->work_listener());
   if (!placed->compilation->run_passes({}, diags) || state->stops) return nullptr;
@@ -87,18 +87,20 @@ std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, c
 
 bool measure(PlacedModel& placed) {
   if (placed.measured || placed.candidates->built.lazy.not_needed == 0) return true;
-  placed.measured = placed.compilation->measure_all(*placed.candidates, *placed.state->diags);
-  return placed.measured.has_value();
+  auto measured = placed.compilation->measure_all(*placed.candidates, *placed.state->diags);
+  if (!measured || placed.state->stops) return false;
+  placed.measured = std::move(measured);
+  return true;
 }
 
-std::optional<driver::Answers> answer(const PlacedModel& placed, const driver::QuestionRequest& request) {
-  std::optional<driver::EarlierPlacement> earlier;
-  if (placed.found) earlier.emplace(driver::EarlierPlacement{*placed.found, *placed.candidates});
-  return driver::answer_questions(*placed.compilation, placed.known(), earlier, request, *placed.state->diags);
+std::optional<compilation::Answers> answer(const PlacedModel& placed, const request::QuestionRequest& request) {
+  std::optional<compilation::EarlierPlacement> earlier;
+  if (placed.found) earlier.emplace(compilation::EarlierPlacement{*placed.found, *placed.candidates});
+  return compilation::answer_questions(*placed.compilation, placed.known(), earlier, request, *placed.state->diags);
 }
 
-std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request) {
-  std::optional<driver::Answers> answers = answer(placed, request);
+std::optional<std::string> explain(const PlacedModel& placed, const request::QuestionRequest& request) {
+  std::optional<compilation::Answers> answers = answer(placed, request);
   if (!answers) return std::nullopt;
   return answers->text();
 }

@@ -24,9 +24,9 @@ struct DiagnosticTexts {
 struct CompilerState {
   support::SourceManager sources;
   std::optional<support::Diagnostics> diags;  ///< always there; made again to clear it
-  driver::Request request;
-  std::shared_ptr<const driver::RuleFiles> rules;  ///< null: the default rules, which are read when they are needed
-  std::map<size_t, DiagnosticTexts> texts;         ///< of diagnostics that were asked for
+  request::Request request;
+  std::shared_ptr<const request::RuleFiles> rules;  ///< null: the default rules, which are read when they are needed
+  std::map<size_t, DiagnosticTexts> texts;          ///< of diagnostics that were asked for
   std::string rendered;
   collage_listener listener = nullptr;
   void* listener_context = nullptr;
@@ -34,10 +34,10 @@ struct CompilerState {
 
   CompilerState();
   /// Passes progress on to `listener`, and stops with `stops`. Refers to this state.
-  driver::WorkListener work_listener() const;
+  request::WorkListener work_listener() const;
   void clear_diagnostics();
   /// Returns null after errors.
-  std::shared_ptr<const driver::RuleFiles> find_rules();
+  std::shared_ptr<const request::RuleFiles> find_rules();
 };
 
 /// False after an error: no setting of that name, a value that is none.
@@ -51,26 +51,26 @@ bool check_runtime(support::Diagnostics& diags);
 /// A finished search, and what is needed to explain or compile it.
 struct PlacedModel {
   std::shared_ptr<CompilerState> state;
-  std::unique_ptr<driver::Compilation> compilation;
-  std::optional<driver::Candidates> candidates;
-  std::optional<driver::FoundPlacement> found;  ///< absent where the model came placed
+  std::unique_ptr<compilation::Compilation> compilation;
+  std::optional<compilation::Candidates> candidates;
+  std::optional<search::FoundPlacement> found;  ///< absent where the model came placed
   ir::Placement placement;
-  std::optional<driver::Candidates> measured;  ///< with all costs; absent until they are asked for
+  std::optional<compilation::Candidates> measured;  ///< with all costs; absent until they are asked for
 
   /// Returns the candidates with the costs that are known.
-  const driver::Candidates& known() const { return measured ? *measured : *candidates; }
+  const compilation::Candidates& known() const { return measured ? *measured : *candidates; }
 };
 
 /// Returns null after errors, or where it was stopped.
-std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const driver::ModelFile& model);
+std::shared_ptr<PlacedModel> place_model(std::shared_ptr<CompilerState> state, const request::ModelFile& model);
 
-/// Measures what the search did without. False after an error.
+/// Measures what the search did without. False after an error, or where it was stopped.
 bool measure(PlacedModel& placed);
 
 /// Answers about the placement, by the costs that are known. Returns nullopt after an error.
-std::optional<driver::Answers> answer(const PlacedModel& placed, const driver::QuestionRequest& request);
+std::optional<compilation::Answers> answer(const PlacedModel& placed, const request::QuestionRequest& request);
 /// The same as lines.
-std::optional<std::string> explain(const PlacedModel& placed, const driver::QuestionRequest& request);
+std::optional<std::string> explain(const PlacedModel& placed, const request::QuestionRequest& request);
 
 }  // namespace collage::api
 
@@ -80,7 +80,7 @@ struct collage_compiler {
 
 struct collage_model {
   std::shared_ptr<collage::api::CompilerState> state;
-  std::shared_ptr<const collage::driver::ModelFile> file;
+  std::shared_ptr<const collage::request::ModelFile> file;
 };
 
 struct collage_placement {

@@ -53,9 +53,9 @@ char* long_text_of(const collage_placement* placement, Make&& make) {
   return long_text_of(*placed.state, [&]() -> std::optional<std::string> { return make(placed); });
 }
 
-inline driver::Report report_of(const PlacedModel& placed) {
-  return driver::report_of(*placed.compilation, *placed.candidates, placed.placement,
-                           placed.found ? &*placed.found : nullptr, placed.state->sources);
+inline report::Report report_of(const PlacedModel& placed) {
+  return compilation::report_of(*placed.compilation, *placed.candidates, placed.placement,
+                                placed.found ? &*placed.found : nullptr, placed.state->sources);
 }
 
 }  // namespace collage::api

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "compiler/certificate/check_certificate.h"
+#include "runtime/core/joined.h"
 
 namespace collage::certificate {
 namespace {
@@ -151,10 +152,8 @@ class ProblemComparer {
   }
 
   static std::string described(const CertificateFile& file, CandidateId c) {
-    std::string nodes;
-    for (place::NodeId node : file.problem.candidates[c].nodes) {
-      nodes += (nodes.empty() ? "" : ", ") + node_text(file, node);
-    }
+    const std::string nodes = runtime::joined(file.problem.candidates[c].nodes, ", ",
+                                              [&](place::NodeId node) { return node_text(file, node); });
     return fmt::format("{} for {}", candidate_text(file, c), nodes);
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/certificate/check_certificate.h"
+#include "runtime/core/text.h"
 
 namespace collage::certificate {
 namespace {
@@ -30,9 +31,9 @@ std::string report(const CertificateFile& file, const Judgement& judgement) {
       fmt::format("placement   {} partitions: every node once, no cycle, limits kept\n", file.solution.chosen.size());
   text += fmt::format("cost        {}\n", human(cost));
   if (judgement.bound) {
-    text += fmt::format("bound       {}: proven here, in {} case{}\n",
+    text += fmt::format("bound       {}: proven here, in {}\n",
                         bound_text(problem.cost_of(static_cast<int64_t>(*judgement.bound)), cost),
-                        file.proof.cases.size(), file.proof.cases.size() == 1 ? "" : "s");
+                        runtime::counted(file.proof.cases.size(), "case"));
   } else {
     text += "bound       none: there is no proof\n";
   }

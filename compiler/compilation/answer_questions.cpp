@@ -5,7 +5,7 @@
 
 #include "compiler/report/explain/questions.h"
 
-namespace collage::driver {
+namespace collage::compilation {
 namespace {
 
 using place::BuiltProblem;
@@ -38,41 +38,42 @@ place::CandidateId counterpart(const BuiltProblem& from, place::CandidateId id, 
 }
 
 /// The same choice among other candidates. Returns nullopt where they lack one of it.
-std::optional<FoundPlacement> find_again(const FoundPlacement& found, const BuiltProblem& from,
-                                         const SearchInput& input) {
+std::optional<search::FoundPlacement> find_again(const search::FoundPlacement& found, const BuiltProblem& from,
+                                                 const search::SearchInput& input) {
   place::Solution solution = found.solution;
   for (place::CandidateId& chosen : solution.chosen) {
     chosen = counterpart(from, chosen, input.built);
     if (!chosen.is_valid()) return std::nullopt;
   }
-  return to_found_placement(input, solution);
+  return search::to_found_placement(input, solution);
 }
 
 }  // namespace
 
 std::optional<Answers> answer_questions(const Compilation& compilation, const Candidates& candidates,
-                                        const std::optional<EarlierPlacement>& earlier, const QuestionRequest& request,
-                                        support::Diagnostics& diags) {
+                                        const std::optional<EarlierPlacement>& earlier,
+                                        const request::QuestionRequest& request, support::Diagnostics& diags) {
   const place::Objective& objective = *compilation.settings().objective;
   if (!objective.sums_times()) {
     return diags.error_at(Code::BadOption, "objective", "`{}` does not add up times, so no question can be answered",
                           objective.name);
   }
-  std::optional<Questions> questions =
-      read_questions(request, compilation.graph(), compilation.rules().rules, compilation.activations(), diags);
+  std::optional<report::Questions> questions =
+      report::read_questions(request, compilation.graph(), compilation.rules().rules, compilation.activations(), diags);
   if (!questions) return std::nullopt;
-  const SearchInput input = compilation.search_input(candidates);
+  const search::SearchInput input = compilation.search_input(candidates);
   const place::Strategy& strategy = compilation.strategy();
   const bool has_newer_costs = earlier && &earlier->among != &candidates;
-  std::optional<FoundPlacement> placement;
+  std::optional<search::FoundPlacement> placement;
   if (earlier) placement = has_newer_costs ? find_again(earlier->found, earlier->among.built, input) : earlier->found;
   if (!placement) placement = compilation.find_placement(candidates, strategy, diags);
   if (!placement) return std::nullopt;
   const bool measures = compilation.costs() != nullptr;
-  const ExplainedPlacement explained{input,           strategy, compilation.active(), *placement,
-                                     diags.sources(), measures, has_newer_costs};
-  std::vector<Answer> why = answer_why(*questions, explained), why_not = answer_why_not(*questions, explained);
+  const report::ExplainedPlacement explained{input,           strategy, compilation.active(), *placement,
+                                             diags.sources(), measures, has_newer_costs};
+  std::vector<report::Answer> why = report::answer_why(*questions, explained),
+                              why_not = report::answer_why_not(*questions, explained);
   return Answers{std::move(why), std::move(why_not), std::move(*placement)};
 }
 
-}  // namespace collage::driver
+}  // namespace collage::compilation

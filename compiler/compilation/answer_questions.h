@@ -9,21 +9,21 @@
 #include "compiler/compilation/compilation.h"
 #include "compiler/report/explain/answer.h"
 
-namespace collage::driver {
+namespace collage::compilation {
 
 /// Empty where the question was not asked.
 struct Answers {
-  std::vector<Answer> why;
-  std::vector<Answer> why_not;
-  FoundPlacement placement;  ///< that they are about
+  std::vector<report::Answer> why;
+  std::vector<report::Answer> why_not;
+  search::FoundPlacement placement;  ///< that they are about
 
   /// All as lines for people.
-  std::string text() const { return text_of(why) + text_of(why_not); }
+  std::string text() const { return report::text_of(why) + report::text_of(why_not); }
 };
 
 /// A placement that was found before, and the candidates that it was found among.
 struct EarlierPlacement {
-  const FoundPlacement& found;
+  const search::FoundPlacement& found;
   const Candidates& among;
 };
 
@@ -31,7 +31,7 @@ struct EarlierPlacement {
 /// strategy finds among these. Measures nothing: where an answer compares with a cost that was not measured, it says
 /// so. Returns nullopt after an error: no such node or backend, or an objective that does not add up times.
 std::optional<Answers> answer_questions(const Compilation& compilation, const Candidates& candidates,
-                                        const std::optional<EarlierPlacement>& earlier, const QuestionRequest& request,
-                                        support::Diagnostics& diags);
+                                        const std::optional<EarlierPlacement>& earlier,
+                                        const request::QuestionRequest& request, support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::compilation

@@ -14,7 +14,7 @@
 #include "compiler/search/placement_search.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::compilation {
 namespace {
 
 using support::Code;
@@ -56,7 +56,7 @@ runtime::Machine machine_of(const plan::PlanTargets& targets) {
 }
 
 /// Returns the backends and devices that options name, nodes are pinned to, or a written placement has partitions on.
-std::vector<std::string> named_backends(const Settings& settings, const ModelFile& model) {
+std::vector<std::string> named_backends(const request::Settings& settings, const request::ModelFile& model) {
   std::vector<std::string> names = settings.named_backends();
   for (ir::NodeId node : model.model.graph.node_ids()) {
     if (const auto& pin = model.model.graph.node(node).pin) names.push_back(pin->device);
@@ -67,11 +67,13 @@ std::vector<std::string> named_backends(const Settings& settings, const ModelFil
 
 }  // namespace
 
-Compilation::Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings)
+Compilation::Compilation(request::ModelFile model, std::shared_ptr<const request::RuleFiles> rules,
+                         request::Settings settings)
     : model_(std::move(model)), rules_(std::move(rules)), settings_(std::move(settings)) {}
 
-std::unique_ptr<Compilation> Compilation::open(ModelFile model, std::shared_ptr<const RuleFiles> rules,
-                                               Settings settings, support::Diagnostics& diags) {
+std::unique_ptr<Compilation> Compilation::open(request::ModelFile model,
+                                               std::shared_ptr<const request::RuleFiles> rules,
+                                               request::Settings settings, support::Diagnostics& diags) {
   std::unique_ptr<Compilation> made(new Compilation(std::move(model), std::move(rules), std::move(settings)));
   if (!made->activate_backends(diags) || !made->resolve_settings(diags)) return nullptr;
   made->open_cache(diags);
@@ -97,15 +99,15 @@ bool Compilation::activate_backends(support::Diagnostics& diags) {
   if (const std::string why = codegen::cpu_obstacle(settings_.code.cpu); !why.empty()) {
     return diags.error_at(Code::BadOption, "--cpu", "{}", why);
   }
-  std::optional<std::vector<Activation>> activations = activate(
+  std::optional<std::vector<request::Activation>> activations = request::activate(
       rules_->rules, {settings_.targets, rules_->paths, named_backends(settings_, model_), settings_.allows_simulated},
       diags, settings_.code,
-      {settings_.allows_code, settings_.allows_code || settings_.costs.mode == CostMode::Estimate,
+      {settings_.allows_code, settings_.allows_code || settings_.costs.mode == request::CostMode::Estimate,
        settings_.allows_outside});
-  if (!activations || !allow_rounding(settings_.allow, &*activations, diags)) return false;
+  if (!activations || !request::allow_rounding(settings_.allow, &*activations, diags)) return false;
   activations_ = std::move(*activations);
   bool good = true;
-  for (const Activation& activation : activations_) {
+  for (const request::Activation& activation : activations_) {
     if (activation.absent.empty()) {
       active_.push_back(activation.active);
       active_.back().has_code = codegen::has_code;
@@ -118,14 +120,14 @@ bool Compilation::activate_backends(support::Diagnostics& diags) {
 }
 
 bool Compilation::resolve_settings(support::Diagnostics& diags) {
-  targets_ = plan_targets(rules_->rules, activations_, settings_.threads);
+  targets_ = request::plan_targets(rules_->rules, activations_, settings_.threads);
   targets_.code = settings_.code;
   targets_.is_concurrent = settings_.objective->is_concurrent();
-  std::optional<std::vector<place::MemoryLimit>> caps = read_memory_caps(settings_.memory, targets_, diags);
+  std::optional<std::vector<place::MemoryLimit>> caps = request::read_memory_caps(settings_.memory, targets_, diags);
   std::optional<place::Strategy> strategy =
       place::parse_strategy(settings_.strategy, names_of(active_), "--strategy", diags);
   if (!caps || !strategy) return false;
-  apply_memory_caps(*caps, targets_);
+  request::apply_memory_caps(*caps, targets_);
   memory_limits_ = limits_of(targets_);
   if (targets_.is_concurrent) machine_ = machine_of(targets_);
   strategy_ = std::move(*strategy);
@@ -133,14 +135,15 @@ bool Compilation::resolve_settings(support::Diagnostics& diags) {
 }
 
 passes::Schedule Compilation::schedule() const {
-  return pre_schedule(active_);
+  return request::pre_schedule(active_);
 }
 
 std::optional<std::vector<passes::PassReport>> Compilation::run_passes(const passes::PassOptions& options,
                                                                        support::Diagnostics& diags) {
   std::optional<std::vector<passes::PassReport>> reports(std::in_place);
   if (model_.model.placement.empty()) {
-    reports = passes::run_passes(model_.model.graph, runnable(schedule(), active_, &rewrites_), options, diags);
+    reports =
+        passes::run_passes(model_.model.graph, request::runnable(schedule(), active_, &rewrites_), options, diags);
   }
   if (reports) ir::verify(model_.model.graph);
   return reports;
@@ -154,7 +157,7 @@ void Compilation::replace_graph(ir::Graph graph, std::vector<place::Constraint> 
 }
 
 bool Compilation::resolve_constraints(support::Diagnostics& diags) {
-  if (!constraints_) constraints_ = read_constraints(settings_, graph(), diags);
+  if (!constraints_) constraints_ = request::read_constraints(settings_, graph(), diags);
   return constraints_.has_value();
 }
 
@@ -163,7 +166,7 @@ bool Compilation::leave_out(const std::vector<std::string>& instances, bool keep
   keeps_places_ = keeps_places;
   for (const std::string& instance : instances) {
     std::optional<std::vector<place::Constraint>> forbidden =
-        read_constraints({.forbid = {"*=" + instance}}, graph(), diags);
+        request::read_constraints({.forbid = {"*=" + instance}}, graph(), diags);
     if (!forbidden) return false;
     left_out_.insert(left_out_.end(), forbidden->begin(), forbidden->end());
   }
@@ -178,7 +181,7 @@ std::vector<place::Constraint> Compilation::all_constraints() const {
 }
 
 void Compilation::open_costs_once(support::Diagnostics& diags) {
-  if (!costs_) costs_ = open_costs(settings_, rules_->paths, active_, cache(), listener_, diags);
+  if (!costs_) costs_ = search::open_costs(settings_, rules_->paths, active_, cache(), listener_, diags);
 }
 
 /// Only the exact search can say which costs do not matter, and only if nothing else asks for them. Splits may be left
@@ -215,9 +218,9 @@ std::optional<place::BuiltProblem> Compilation::build_problem(const ir::Placemen
     lazy.machine = costs_->source->is_for_here() ? measure::machine_limits(settings_.threads)
                                                  : place::MachineLimits{kUnbounded, kUnbounded};
     lazy.solve = [&](const place::BuiltProblem& built, bool is_probe) {
-      SearchInput input = search_input(built, written);
+      search::SearchInput input = search_input(built, written);
       input.options.is_probe = is_probe;
-      return PlacementSearch(input).solve(input.built).to_optional();
+      return search::PlacementSearch(input).solve(input.built).to_optional();
     };
     options.lazy = &lazy;
   }
@@ -248,9 +251,9 @@ bool Compilation::is_stopped(support::Diagnostics& diags) const {
 
 void Compilation::warn_of_costs(support::Diagnostics& diags) {
   if (!costs_ || costs_->source == nullptr) return;
-  warn_of_refused(settings_, costs_->source->take_refused(), diags);
-  warn_of_unkept(settings_, costs_->database.get(), diags);
-  warn_of_fleet(settings_, costs_->fleet.get(), diags);
+  search::warn_of_refused(settings_, costs_->source->take_refused(), diags);
+  search::warn_of_unkept(settings_, costs_->database.get(), diags);
+  search::warn_of_fleet(settings_, costs_->fleet.get(), diags);
 }
 
 std::optional<Candidates> Compilation::find_candidates(ir::Placement written, const ir::Placement* offered,
@@ -269,8 +272,8 @@ std::optional<Candidates> Compilation::measure_all(const Candidates& candidates,
   return find_candidates(candidates.written, nullptr, diags);
 }
 
-SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
-  SearchInput input{
+search::SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir::Placement& written) const {
+  search::SearchInput input{
       graph(),  built,   rules_->rules, written,      memory_limits_, settings_.search(), settings_.objective,
       machine_, nullptr, &listener_,    cache_.get(), &targets_};
   input.options.stop = listener_.stop;
@@ -278,24 +281,25 @@ SearchInput Compilation::search_input(const place::BuiltProblem& built, const ir
   return input;
 }
 
-SearchInput Compilation::search_input(const Candidates& candidates) const {
-  SearchInput input = search_input(candidates.built, candidates.written);
+search::SearchInput Compilation::search_input(const Candidates& candidates) const {
+  search::SearchInput input = search_input(candidates.built, candidates.written);
   input.priced = candidates.priced ? &*candidates.priced : nullptr;
   input.compiles = true;
   return input;
 }
 
-std::optional<FoundPlacement> Compilation::find_placement(const Candidates& candidates, const place::Strategy& strategy,
-                                                          support::Diagnostics& diags, SearchLog* log,
-                                                          bool compiles) const {
-  SearchInput input = search_input(candidates);
+std::optional<search::FoundPlacement> Compilation::find_placement(const Candidates& candidates,
+                                                                  const place::Strategy& strategy,
+                                                                  support::Diagnostics& diags, search::SearchLog* log,
+                                                                  bool compiles) const {
+  search::SearchInput input = search_input(candidates);
   input.log = log;
   input.compiles = compiles;
-  runtime::Result<FoundPlacement> found = PlacementSearch(input, strategy).find();
+  runtime::Result<search::FoundPlacement> found = search::PlacementSearch(input, strategy).find();
   const std::string option = "--strategy=" + settings_.strategy;
   if (!found) return diags.error_at(Code::NoPlacement, option, "no placement was found: {}", found.message());
   if (!found->solution.given_up.empty()) diags.warning_at(Code::NoPlacement, option, "{}", found->solution.given_up);
   return std::move(*found);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::compilation

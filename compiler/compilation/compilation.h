@@ -26,7 +26,7 @@
 #include "compiler/search/found_placement.h"
 #include "runtime/support/file_cache.h"
 
-namespace collage::driver {
+namespace collage::compilation {
 
 /// The placement problem of a compilation, and what it was made from.
 struct Candidates {
@@ -39,13 +39,13 @@ class Compilation {
  public:
   /// Decides which backends take part, and resolves the settings that name backends and devices. Returns null after
   /// errors.
-  static std::unique_ptr<Compilation> open(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings,
-                                           support::Diagnostics& diags);
+  static std::unique_ptr<Compilation> open(request::ModelFile model, std::shared_ptr<const request::RuleFiles> rules,
+                                           request::Settings settings, support::Diagnostics& diags);
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
   /// Sets the listener that is informed of long work and may stop it; before `find_candidates`.
-  void set_listener(WorkListener listener) { listener_ = std::move(listener); }
+  void set_listener(runner::WorkListener listener) { listener_ = std::move(listener); }
 
   /// The passes that `run_passes` runs.
   passes::Schedule schedule() const;
@@ -69,26 +69,26 @@ class Compilation {
   /// Returns nullopt after errors.
   std::optional<Candidates> measure_all(const Candidates& candidates, support::Diagnostics& diags);
   /// What searches of these candidates start from. Refers to `candidates` and to this compilation.
-  SearchInput search_input(const Candidates& candidates) const;
+  search::SearchInput search_input(const Candidates& candidates) const;
 
   /// The placement that a strategy finds, before anything is measured as a whole. `log`, if not null, gets what the
   /// search reached on its way. `compiles`: SearchInput::compiles. Returns nullopt after an error.
-  std::optional<FoundPlacement> find_placement(const Candidates& candidates, const place::Strategy& strategy,
-                                               support::Diagnostics& diags, SearchLog* log = nullptr,
-                                               bool compiles = true) const;
+  std::optional<search::FoundPlacement> find_placement(const Candidates& candidates, const place::Strategy& strategy,
+                                                       support::Diagnostics& diags, search::SearchLog* log = nullptr,
+                                                       bool compiles = true) const;
 
-  const ModelFile& file() const { return model_; }
+  const request::ModelFile& file() const { return model_; }
   const sema::Model& model() const { return model_.model; }
   const ir::Graph& graph() const { return model_.model.graph; }
-  const RuleFiles& rules() const { return *rules_; }
-  const Settings& settings() const { return settings_; }
+  const request::RuleFiles& rules() const { return *rules_; }
+  const request::Settings& settings() const { return settings_; }
   const place::Strategy& strategy() const { return strategy_; }
-  const std::vector<Activation>& activations() const { return activations_; }
+  const std::vector<request::Activation>& activations() const { return activations_; }
   /// The activations that are not absent.
   const place::ActiveBackends& active() const { return active_; }
   const plan::PlanTargets& targets() const { return targets_; }
-  const RewriteCounts& rewrites() const { return rewrites_; }
-  const WorkListener& listener() const { return listener_; }
+  const request::RewriteCounts& rewrites() const { return rewrites_; }
+  const runner::WorkListener& listener() const { return listener_; }
   /// The cache of compiled code and solved searches; null where nothing is kept.
   support::FileCache* cache() const { return cache_.get(); }
   /// What measured the costs; null where they are estimated, or before `find_candidates`.
@@ -104,7 +104,7 @@ class Compilation {
   void warn_of_costs(support::Diagnostics& diags);
 
  private:
-  Compilation(ModelFile model, std::shared_ptr<const RuleFiles> rules, Settings settings);
+  Compilation(request::ModelFile model, std::shared_ptr<const request::RuleFiles> rules, request::Settings settings);
   bool activate_backends(support::Diagnostics& diags);
   bool resolve_settings(support::Diagnostics& diags);
   void open_cache(support::Diagnostics& diags);
@@ -112,17 +112,17 @@ class Compilation {
   std::vector<place::Constraint> all_constraints() const;
   void open_costs_once(support::Diagnostics& diags);
   bool measures_lazily() const;
-  SearchInput search_input(const place::BuiltProblem& built, const ir::Placement& written) const;
+  search::SearchInput search_input(const place::BuiltProblem& built, const ir::Placement& written) const;
   std::optional<place::BuiltProblem> build_problem(const ir::Placement& written, const ir::Placement* offered,
                                                    support::Diagnostics& diags);
 
-  ModelFile model_;  ///< passes change its graph
-  std::shared_ptr<const RuleFiles> rules_;
-  Settings settings_;
-  WorkListener listener_;
+  request::ModelFile model_;  ///< passes change its graph
+  std::shared_ptr<const request::RuleFiles> rules_;
+  request::Settings settings_;
+  runner::WorkListener listener_;
   std::unique_ptr<support::FileCache> cache_;
   std::unique_ptr<place::KnownSolutions> solutions_;
-  std::vector<Activation> activations_;
+  std::vector<request::Activation> activations_;
   place::ActiveBackends active_;
   plan::PlanTargets targets_;  ///< with the memory caps of the settings
   std::vector<place::MemoryLimit> memory_limits_;
@@ -133,9 +133,9 @@ class Compilation {
   bool keeps_places_ = true;
   /// Matches in the graph after the passes: rules are matched once for all problems.
   std::optional<support::Table<place::BackendId, place::BackendMatches>> matches_;
-  RewriteCounts rewrites_;
-  std::optional<Costs> costs_;                ///< absent until they are needed
+  request::RewriteCounts rewrites_;
+  std::optional<search::Costs> costs_;        ///< absent until they are needed
   place::CostSource* given_costs_ = nullptr;  ///< instead of these
 };
 
-}  // namespace collage::driver
+}  // namespace collage::compilation

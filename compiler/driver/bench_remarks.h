@@ -12,7 +12,7 @@
 namespace collage::driver {
 
 /// `disturbance`: what went on beside the measurement (measure/conditions.h), or "".
-std::string remarks_on_bench(const Command& command, const ir::Placement& placement, const Report& report,
+std::string remarks_on_bench(const Command& command, const ir::Placement& placement, const report::Report& report,
                              const runner::BenchReport& bench, const std::string& disturbance);
 
 }  // namespace collage::driver

@@ -36,7 +36,7 @@ std::string nodes_text(const ir::Graph& graph, const ir::Partition& partition) {
 
 class Bisection {
  public:
-  Bisection(Command& command, const Candidates& candidates, const ir::Placement& placement)
+  Bisection(Command& command, const compilation::Candidates& candidates, const ir::Placement& placement)
       : command_(command), graph_(command.compilation.graph()), candidates_(candidates), placement_(placement) {}
 
   void run() {
@@ -52,7 +52,7 @@ class Bisection {
 
  private:
   bool evaluate() {
-    const Tensors inputs = runner::inputs_of_run(ports_of(graph_), command_.inputs, 0);
+    const Tensors inputs = runner::inputs_of_run(request::ports_of(graph_), command_.inputs, 0);
     values_.resize(graph_.value_count());
     for (ir::ValueId id : graph_.value_ids()) {
       if (graph_.value(id).is_constant()) values_[id.slot()] = graph_.value(id).constant->data;
@@ -95,9 +95,10 @@ class Bisection {
     ir::PlacedGraph alone = ir::extract_partition(graph_, partition, {graph_.name});
     if (plan::find_matches(alone.graph, targets, &alone.placement))
       return Status::error("its rules do not match it alone");
-    const ProgramOptions options{.cache = command_.compilation.cache()};
-    std::optional<Program> program = build_program(alone.graph, alone.placement, targets, options, diags);
-    auto executor = program ? load_program(*program, command_.compilation.settings().threads, diags) : nullptr;
+    const program::ProgramOptions options{.cache = command_.compilation.cache()};
+    std::optional<program::Program> program =
+        program::build_program(alone.graph, alone.placement, targets, options, diags);
+    auto executor = program ? program::load_program(*program, command_.compilation.settings().threads, diags) : nullptr;
     if (executor == nullptr) return Status::error("it cannot be compiled alone");
     return plan::check_plan(alone.graph, program->built, *executor, inputs_of(partition));
   }
@@ -156,7 +157,7 @@ class Bisection {
 
   Command& command_;
   const ir::Graph& graph_;
-  const Candidates& candidates_;
+  const compilation::Candidates& candidates_;
   const ir::Placement& placement_;
   Tensors values_;  ///< the reference's, by value slot
   size_t judged_ = 0;
@@ -165,7 +166,7 @@ class Bisection {
 
 }  // namespace
 
-void bisect(Command& command, const Candidates& candidates, const ir::Placement& placement) {
+void bisect(Command& command, const compilation::Candidates& candidates, const ir::Placement& placement) {
   Bisection(command, candidates, placement).run();
 }
 

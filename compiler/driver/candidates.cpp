@@ -8,18 +8,18 @@
 
 namespace collage::driver {
 std::optional<ir::Placement> read_written(const Command& command, const std::string& path) {
-  return path.empty()
-             ? command.compilation.model().placement
-             : read_placement_for(command.compilation.model(), path, "--placement", command.sources, command.diags);
+  return path.empty() ? command.compilation.model().placement
+                      : request::read_placement_for(command.compilation.model(), path, "--placement", command.sources,
+                                                    command.diags);
 }
 
-std::optional<Candidates> read_candidates(Command& command) {
-  return command.clock.time("candidates", [&]() -> std::optional<Candidates> {
-    const PlacementRequest& request = command.request.placement;
+std::optional<compilation::Candidates> read_candidates(Command& command) {
+  return command.clock.time("candidates", [&]() -> std::optional<compilation::Candidates> {
+    const request::PlacementRequest& request = command.request.placement;
     std::optional<ir::Placement> written = read_written(command, request.follow);
     if (!written) return std::nullopt;
     if (!request.consider.empty()) {
-      std::optional<ir::Placement> offered = read_placement_for(
+      std::optional<ir::Placement> offered = request::read_placement_for(
           command.compilation.model(), request.consider, "--candidate-placement", command.sources, command.diags);
       if (!offered) return std::nullopt;
       command.offered = std::move(*offered);
@@ -28,13 +28,14 @@ std::optional<Candidates> read_candidates(Command& command) {
   });
 }
 
-runtime::Result<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy) {
+runtime::Result<search::FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy) {
   // The placement is only offered: that a constraint forbids it is no error.
   support::Diagnostics quiet(command.sources);
-  std::optional<Candidates> followed = command.compilation.find_candidates(command.offered, nullptr, quiet);
+  std::optional<compilation::Candidates> followed =
+      command.compilation.find_candidates(command.offered, nullptr, quiet);
   if (followed) {
-    runtime::Result<FoundPlacement> found =
-        PlacementSearch(command.compilation.search_input(*followed), strategy).find();
+    runtime::Result<search::FoundPlacement> found =
+        search::PlacementSearch(command.compilation.search_input(*followed), strategy).find();
     if (found) found->problem = std::make_shared<const place::Problem>(std::move(followed->built.problem));
     return found;
   }

@@ -24,7 +24,7 @@ using support::Code;
 using Files = std::vector<std::pair<std::string, std::string>>;
 
 /// Returns the hash of the file and of those that its constants come from.
-std::string hash_of_model(const ModelFile& model) {
+std::string hash_of_model(const request::ModelFile& model) {
   runtime::ContentHash hash;
   std::vector<std::filesystem::path> paths = {model.path};
   paths.insert(paths.end(), model.weights.begin(), model.weights.end());
@@ -100,21 +100,22 @@ class PlanChecker {
     if (!stated) return false;
     const About& about = stated->about;
     if (!about.exists()) return refuse(path, "it does not say what it is about");
-    Request request;
+    request::Request request;
     request.model.path = model;
     request.model.allows_outside = options_.allows_outside;
     request.settings.allows_outside = options_.allows_outside;
     request.settings.allows_code = options_.allows_code;
-    request.rules = rules.empty() ? default_rules() : rules;
-    request.settings.costs.mode = CostMode::Estimate;
+    request.rules = rules.empty() ? request::default_rules() : rules;
+    request.settings.costs.mode = request::CostMode::Estimate;
     request.settings.cache = "";
     for (const auto& [flag, values] : about.options) {
       if (flag == "--calibrate")
         return refuse(path, "it is of a model that was quantised, which is not made again here");
     }
-    if (const std::string why = set_stated_options(about.options, request); !why.empty()) return refuse(path, why);
+    if (const std::string why = request::set_stated_options(about.options, request); !why.empty())
+      return refuse(path, why);
     // Options have no order in the file.
-    const std::vector<std::string> meant = in_words(about.options);
+    const std::vector<std::string> meant = request::in_words(about.options);
     if (!std::is_permutation(meant.begin(), meant.end(), about.words.begin(), about.words.end()))
       return refuse(path, "its words are not those of the options it states");
 
@@ -136,27 +137,27 @@ class PlanChecker {
     return std::move(*file);
   }
 
-  bool make_again(const Request& request, const CertificateFile& stated, const std::string& path,
+  bool make_again(const request::Request& request, const CertificateFile& stated, const std::string& path,
                   support::SourceManager& sources, support::Diagnostics& diags, PlanCheck& result) {
-    std::optional<ModelFile> model = read_model_file(request.model, sources, diags);
+    std::optional<request::ModelFile> model = request::read_model_file(request.model, sources, diags);
     if (!model) return false;
     if (hash_of_model(*model) != stated.about.model) {
       return refuse(path,
                     fmt::format("it is of another model than `{}`: its files have another hash", request.model.path));
     }
     const std::filesystem::path model_path = model->path;
-    std::shared_ptr<const RuleFiles> rules =
-        read_rule_files(request.rules, sources, diags, request.settings.allows_outside);
+    std::shared_ptr<const request::RuleFiles> rules =
+        request::read_rule_files(request.rules, sources, diags, request.settings.allows_outside);
     if (rules == nullptr) return false;
     // Placement files are read later.
-    const PlacementRequest& placement = request.placement;
+    const request::PlacementRequest& placement = request.placement;
     if (std::string why =
             other_files(stated.about.files, files_read(sources, model_path), {placement.follow, placement.consider});
         !why.empty()) {
       return refuse(path, why);
     }
-    std::unique_ptr<Compilation> compilation =
-        Compilation::open(std::move(*model), std::move(rules), request.settings, diags);
+    std::unique_ptr<compilation::Compilation> compilation =
+        compilation::Compilation::open(std::move(*model), std::move(rules), request.settings, diags);
     passes::PassOptions passes;
     passes.disabled = request.passes.disabled;
     if (compilation == nullptr || !compilation->run_passes(passes, diags)) return false;
@@ -165,7 +166,7 @@ class PlanChecker {
     StageClock clock;
     const Output output;
     Command command{request, output, sources, diags, clock, *compilation};
-    const std::optional<Candidates> candidates = read_candidates(command);
+    const std::optional<compilation::Candidates> candidates = read_candidates(command);
     if (!candidates) return false;
     if (std::string why = other_files(stated.about.files, files_read(sources, model_path), {}); !why.empty()) {
       return refuse(path, why);
@@ -173,9 +174,9 @@ class PlanChecker {
     return compare(stated, *candidates, compilation->search_input(*candidates), costs.not_found(), path, result);
   }
 
-  bool compare(const CertificateFile& stated, const Candidates& candidates, const SearchInput& input,
-               size_t not_measured, const std::string& path, PlanCheck& result) {
-    const runtime::Result<CertificateFile> made = certificate::read_certificate(to_json(stated_problem(input)));
+  bool compare(const CertificateFile& stated, const compilation::Candidates& candidates,
+               const search::SearchInput& input, size_t not_measured, const std::string& path, PlanCheck& result) {
+    const runtime::Result<CertificateFile> made = certificate::read_certificate(to_json(search::stated_problem(input)));
     if (!made) return refuse(path, made.message());
     const bool is_measured = stated.about.is_measured;
     certificate::Comparison comparison;
@@ -229,11 +230,11 @@ PlanCheck check_plan(const std::string& model, const std::vector<std::string>& r
 
 certificate::About about(const Command& command, bool is_measured) {
   About about;
-  const ModelFile& model = command.compilation.file();
+  const request::ModelFile& model = command.compilation.file();
   about.model = hash_of_model(model);
   about.files = files_read(command.sources, model.path);
-  about.options = stated_options(command.request);
-  about.words = in_words(about.options);
+  about.options = request::stated_options(command.request);
+  about.words = request::in_words(about.options);
   about.is_measured = is_measured;
   return about;
 }

@@ -18,30 +18,34 @@
 #include "runtime/core/status.h"
 #include "runtime/package/package.h"
 #include "runtime/runner/bind_inputs.h"
+#include "runtime/runner/faults.h"
+
+namespace collage::report {
+struct Comparison;
+}  // namespace collage::report
 
 namespace collage::driver {
 
-struct Comparison;
-
 struct Command {
-  const Request& request;
+  const request::Request& request;
   const Output& output;
   support::SourceManager& sources;
   support::Diagnostics& diags;
   StageClock& clock;
-  Compilation& compilation;
-  std::vector<runner::BoundInput> inputs{};          ///< where something is to be run
-  ir::Placement offered{};                           ///< `--candidate-placement`, read by `read_candidates`
-  std::shared_ptr<runtime::FaultInjector> faults{};  ///< `--faults`; null: none
-  std::vector<passes::PassSnapshot> history{};       ///< of `check`: the model as given, and what passes made of it
-  std::optional<QuantizeReport> quantized{};         ///< what `--calibrate` did to the compilation's model
-  Findings findings{};                               ///< for the page of `--report`
-  nlohmann::ordered_json executed{};                 ///< what `run` and `bench` add to the document of `--json`
+  compilation::Compilation& compilation;
+  std::vector<runner::BoundInput> inputs{};           ///< where something is to be run
+  ir::Placement offered{};                            ///< `--candidate-placement`, read by `read_candidates`
+  const runner::Faults* asked_faults = nullptr;       ///< `--faults`; null: none
+  std::shared_ptr<runtime::FaultInjector> faults{};   ///< what makes devices fail so, once it is known that they run
+  std::vector<passes::PassSnapshot> history{};        ///< of `check`: the model as given, and what passes made of it
+  std::optional<report::QuantizeReport> quantized{};  ///< what `--calibrate` did to the compilation's model
+  page::Findings findings{};                          ///< for the page of `--report`
+  nlohmann::ordered_json executed{};                  ///< what `run` and `bench` add to the document of `--json`
   /// Packages of `--buckets`: the last one is this bucket's; all become one file. Null: each becomes a file.
   std::vector<runtime::Package>* packages = nullptr;
   /// A stage of a model that runs in stages (stage_commands.h): `inputs` are given, and no package is written.
   bool is_stage = false;
-  Comparison* compared = nullptr;  ///< where `compare` leaves its table; null: it is printed
+  report::Comparison* compared = nullptr;  ///< where `compare` leaves its table; null: it is printed
 
   /// Lines for people, which a document on standard output replaces.
   void print(std::string_view lines) const {
@@ -73,33 +77,33 @@ void explain(Command& command);
 void diff_placements(Command& command);
 
 /// Stages before candidates: `--emit=nodes`, `graph`, `ir`, `onnx`.
-bool is_shown_before_search(Emit emit);
+bool is_shown_before_search(request::Emit emit);
 void show_model(const Command& command);
 /// The model with a placement, in the model language. Weights are moved to a file beside it where they do not belong in
 /// the text. False after an error.
 bool show_placed_model(const Command& command, const ir::Placement& placement);
 /// `--emit=plan`, `lowering`, `c`, `llvm` and `asm`.
-bool is_shown_after_build(Emit emit);
-void show_program(const Command& command, const ir::Placement& placement, const Program& program);
+bool is_shown_after_build(request::Emit emit);
+void show_program(const Command& command, const ir::Placement& placement, const program::Program& program);
 
 /// Loads the program, then checks, verifies, runs and times it as asked. Returns a run whose partitions were found
 /// right. `report`: of the compilation, what is measured is compared with it.
-std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Report& report,
-                                         Program& program);
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const report::Report& report,
+                                         program::Program& program);
 /// `bisect`: reports the first partition that differs from the reference kernels, and writes its smallest part that
 /// does.
-void bisect(Command& command, const Candidates& candidates, const ir::Placement& placement);
-/// `--faults`. False after an error.
-bool read_faults(Command& command);
+void bisect(Command& command, const compilation::Candidates& candidates, const ir::Placement& placement);
+/// `--faults`, of the devices that there are now.
+void inject_faults(const runner::Faults& faults, Command& command);
 
 /// `--save-placement`, where it is asked for. False after an error.
 bool save_placement(const Command& command, const ir::Placement& placement);
 /// A placement file, or the model's own placement where `path` is empty. Returns nullopt after an error.
 std::optional<ir::Placement> read_written(const Command& command, const std::string& path);
 /// The candidates for the placement files of the request. Returns nullopt after errors.
-std::optional<Candidates> read_candidates(Command& command);
+std::optional<compilation::Candidates> read_candidates(Command& command);
 /// The placement of `--candidate-placement` as it is; what it does not name is searched. Fails where it cannot be
 /// followed.
-runtime::Result<FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy);
+runtime::Result<search::FoundPlacement> follow_candidate_placement(Command& command, const place::Strategy& strategy);
 
 }  // namespace collage::driver

@@ -28,6 +28,6 @@ struct Outcome {
 };
 
 /// Does what the request asks for.
-Outcome run_command(Request request, const Output& output, const WorkListener& listener);
+Outcome run_command(request::Request request, const Output& output, const runner::WorkListener& listener);
 
 }  // namespace collage::driver

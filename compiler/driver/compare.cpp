@@ -16,60 +16,64 @@
 namespace collage::driver {
 namespace {
 
-void add_candidate_placement(Command& command, const SearchInput& input, Comparison& comparison) {
+void add_candidate_placement(Command& command, const search::SearchInput& input, report::Comparison& comparison) {
   const std::string& file = command.request.placement.consider;
   if (file.empty()) return;
-  runtime::Result<FoundPlacement> followed = follow_candidate_placement(command, {});
-  if (followed) add_row(input, file, std::move(*followed), comparison);
+  runtime::Result<search::FoundPlacement> followed = follow_candidate_placement(command, {});
+  if (followed) report::add_row(input, file, std::move(*followed), comparison);
 }
 
 /// False after an error.
-bool add_evolved(Command& command, const SearchInput& input, Comparison& comparison) {
-  EvolveReport report;
-  std::optional<FoundPlacement> evolved =
-      evolve_placement(input, *comparison.rows.front().found, command.compilation.targets(),
-                       command.compilation.settings(), command.inputs, &report, command.diags);
-  if (evolved) add_row(input, "evolve", std::move(*evolved), comparison);
+bool add_evolved(Command& command, const search::SearchInput& input, report::Comparison& comparison) {
+  search::EvolveReport report;
+  std::optional<search::FoundPlacement> evolved =
+      search::evolve_placement(input, *comparison.rows.front().found, command.compilation.targets(),
+                               command.compilation.settings(), command.inputs, &report, command.diags);
+  if (evolved) report::add_row(input, "evolve", std::move(*evolved), comparison);
   return evolved.has_value();
 }
 
 /// `--report`: the placements of all strategies that found one. False after an error.
-bool write_page(const Command& command, const Candidates& candidates, const Comparison& comparison) {
+bool write_page(const Command& command, const compilation::Candidates& candidates,
+                const report::Comparison& comparison) {
   if (command.request.report.empty()) return true;
-  const Compilation& compilation = command.compilation;
-  ReportInput input{.compilation = compilation,
-                    .candidates = candidates,
-                    .sources = command.sources,
-                    .summary = comparison_object(compilation.graph(), to_json(comparison)),
-                    .placements = {},
-                    .findings = command.findings};
-  const FoundPlacement& best = *comparison.rows.front().found;
-  const Report report = report_of(compilation, candidates, best.placement, &best, command.sources);
-  for (const CompareRow& row : comparison.rows) {
+  const compilation::Compilation& compilation = command.compilation;
+  page::ReportInput input{.compilation = compilation,
+                          .candidates = candidates,
+                          .sources = command.sources,
+                          .summary = report::comparison_object(compilation.graph(), to_json(comparison)),
+                          .placements = {},
+                          .findings = command.findings};
+  const search::FoundPlacement& best = *comparison.rows.front().found;
+  const report::Report report = compilation::report_of(compilation, candidates, best.placement, &best, command.sources);
+  for (const report::CompareRow& row : comparison.rows) {
     if (!row.found) continue;
-    const PlacementRequest& request = command.request.placement;
+    const request::PlacementRequest& request = command.request.placement;
     const bool is_offered = !request.consider.empty() && row.strategy == request.consider;
-    GivenPlaces given =
-        is_offered ? given_places(request.consider, command.offered) : given_places(request.follow, candidates.written);
-    input.placements.push_back(
-        {row.strategy, *row.found, report_of_other(compilation, report, row.strategy, *row.found), std::move(given)});
+    page::GivenPlaces given = is_offered ? page::given_places(request.consider, command.offered)
+                                         : page::given_places(request.follow, candidates.written);
+    input.placements.push_back({row.strategy, *row.found,
+                                compilation::report_of_other(compilation, report, row.strategy, *row.found),
+                                std::move(given)});
   }
-  return write_report(command.request.report, report_data(input), command.diags);
+  return page::write_report(command.request.report, page::report_data(input), command.diags);
 }
 
-void compare(Command& command, const Candidates& candidates, const SearchInput& input) {
-  std::optional<Comparison> comparison = compare_strategies(input, command.compilation.strategy(), command.diags);
+void compare(Command& command, const compilation::Candidates& candidates, const search::SearchInput& input) {
+  std::optional<report::Comparison> comparison =
+      report::compare_strategies(input, command.compilation.strategy(), command.diags);
   if (!comparison) return;
   add_candidate_placement(command, input, *comparison);
   const bool measures = command.request.runs > 0;
   const bool evolves = measures && command.compilation.settings().evolve_evaluations > 0;
   if (evolves && !add_evolved(command, input, *comparison)) return;
   comparison->has_estimates = command.compilation.costs() == nullptr;
-  comparison->has_models = !models_among(command.compilation.activations(), comparison->backends).empty();
+  comparison->has_models = !report::models_among(command.compilation.activations(), comparison->backends).empty();
   if (measures) {
     const measure::ConditionsWatch watch;
     // The comparison is printed all the same after an error.
-    measure(input, command.compilation.targets(), command.request.runs, command.inputs, *comparison, command.diags);
+    report::measure(input, command.compilation.targets(), command.request.runs, command.inputs, *comparison,
+                    command.diags);
     const int threads = command.compilation.settings().threads;
     comparison->disturbance =
         measure::disturbance_of(watch.so_far(threads), threads, runtime::host_capabilities().processors);
@@ -80,14 +84,14 @@ void compare(Command& command, const Candidates& candidates, const SearchInput& 
   }
   const bool is_written =
       command.answer(print(*comparison, command.output.width) + command.note_on_models(comparison->backends),
-                     [&] { return comparison_json(command.compilation.graph(), to_json(*comparison)); });
+                     [&] { return report::comparison_json(command.compilation.graph(), to_json(*comparison)); });
   if (is_written) write_page(command, candidates, *comparison);
 }
 
 }  // namespace
 
 void compare(Command& command) {
-  std::optional<Candidates> candidates = read_candidates(command);
+  std::optional<compilation::Candidates> candidates = read_candidates(command);
   if (!candidates) return;
   command.clock.time("compare", [&] { compare(command, *candidates, command.compilation.search_input(*candidates)); });
 }

@@ -19,20 +19,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<Program> build(Command& command, PlacedModel* placed) {
-  const Request& request = command.request;
+std::optional<program::Program> build(Command& command, PlacedModel* placed) {
+  const request::Request& request = command.request;
   const ir::Graph& graph = command.compilation.graph();
-  ProgramOptions options;
-  options.keep_text = request.emit == Emit::Llvm || request.emit == Emit::Asm;
+  program::ProgramOptions options;
+  options.keep_text = request.emit == request::Emit::Llvm || request.emit == request::Emit::Asm;
   options.is_strict = request.settings.is_strict;
   options.cache = command.compilation.cache();
   options.listener = &command.compilation.listener();
-  std::optional<Program> program;
+  std::optional<program::Program> program;
   if (placed->found.program != nullptr && !options.keep_text) {
     program = *placed->found.program;
     placed->found.program.reset();
   } else {
-    program = build_program(graph, placed->found.placement, command.compilation.targets(), options, command.diags);
+    program =
+        program::build_program(graph, placed->found.placement, command.compilation.targets(), options, command.diags);
   }
   if (!program) return std::nullopt;
   placed->report.uncompiled = program->built.uncompiled;
@@ -41,18 +42,18 @@ std::optional<Program> build(Command& command, PlacedModel* placed) {
 }
 
 /// Beside the placed model `output`.
-WeightsPlace weights_place(const Command& command, const fs::path& output) {
+request::WeightsPlace weights_place(const Command& command, const fs::path& output) {
   return {output.parent_path().string(), output.filename().string(), true, command.compilation.file().weights};
 }
 
 /// The placed model as a text and its weights beside it. Returns the names of the files, nullopt after an error.
 std::optional<std::string> write_placed_model(const Command& command, const fs::path& output,
                                               const ir::Placement& placement) {
-  const ModelFile& file = command.compilation.file();
+  const request::ModelFile& file = command.compilation.file();
   ir::Graph graph = command.compilation.graph();
   support::FileGroup files;
-  std::optional<std::string> weights =
-      move_weights_out(graph, file.path.parent_path().string(), weights_place(command, output), files, command.diags);
+  std::optional<std::string> weights = request::move_weights_out(graph, file.path.parent_path().string(),
+                                                                 weights_place(command, output), files, command.diags);
   if (!weights || !files.add(output.string(), ir::print(graph, placement), command.diags) ||
       !files.commit(command.diags)) {
     return std::nullopt;
@@ -69,7 +70,7 @@ bool is_package_name(const fs::path& path) {
 fs::path output_path(const Command& command) {
   const bool writes_named = command.request.executes() || command.is_stage;
   if (!command.request.output.empty() || writes_named) return command.request.output;
-  return package_name(command.compilation.file().path);
+  return request::package_name(command.compilation.file().path);
 }
 
 /// An error where `option` names a file that the command writes without an option that names it. False after it.
@@ -80,10 +81,10 @@ bool keeps_apart(const Command& command, std::string_view option, const std::str
   const fs::path named = fs::weakly_canonical(fs::absolute(file), ignored);
   const bool is_package =
       command.request.output.empty() && named == fs::weakly_canonical(fs::absolute(output), ignored);
-  const bool is_weights =
-      !is_package_name(output) &&
-      named == weights_file_of(command.compilation.graph(), command.compilation.file().path.parent_path().string(),
-                               weights_place(command, output));
+  const bool is_weights = !is_package_name(output) &&
+                          named == request::weights_file_of(command.compilation.graph(),
+                                                            command.compilation.file().path.parent_path().string(),
+                                                            weights_place(command, output));
   if (!is_package && !is_weights) return true;
   return command.diags.error_at(support::Code::BadOption, std::string(option), "would replace `{}`, which has the {}",
                                 file, is_package ? "compiled model" : "weights of the placed model");
@@ -91,7 +92,7 @@ bool keeps_apart(const Command& command, std::string_view option, const std::str
 
 /// A package of all hosts' parts.
 runtime::Status write_parts(const Command& command, const fs::path& output, const std::string& placed,
-                            const Program& program) {
+                            const program::Program& program) {
   std::vector<runtime::Package> parts;
   for (const plan::BuiltPlan& part : program.parts) {
     parts.push_back({part.plan, program.jit, command.compilation.settings().threads, placed, ""});
@@ -100,13 +101,13 @@ runtime::Status write_parts(const Command& command, const fs::path& output, cons
 }
 
 bool write_program(const Command& command, const fs::path& output, const ir::Placement& placement,
-                   const Program& program) {
-  std::string placed = placed_text(command.compilation.graph(), placement);
+                   const program::Program& program) {
+  std::string placed = request::placed_text(command.compilation.graph(), placement);
   if (!program.parts.empty()) {
     const runtime::Status status = write_parts(command, output, placed, program);
     return status || command.diags.error_at(support::Code::CannotWrite, output.string(), "{}", status.message());
   }
-  const Settings& settings = command.compilation.settings();
+  const request::Settings& settings = command.compilation.settings();
   const runtime::Package package{program.built.plan, program.jit, settings.threads,
                                  std::move(placed),  "",          settings.has_own_threads};
   if (command.packages != nullptr) return command.packages->push_back(package), true;
@@ -115,7 +116,7 @@ bool write_program(const Command& command, const fs::path& output, const ir::Pla
 }
 
 /// Writes the package or the placed model. False after an error.
-bool write_results(Command& command, PlacedModel* placed, const Program& program) {
+bool write_results(Command& command, PlacedModel* placed, const program::Program& program) {
   const fs::path output = output_path(command);
   if (is_package_name(output)) {
     if (!write_program(command, output, placed->found.placement, program)) return false;
@@ -130,57 +131,61 @@ bool write_results(Command& command, PlacedModel* placed, const Program& program
 
 void print_summary(const Command& command, PlacedModel* placed) {
   placed->report.spent = command.clock.spent();
-  command.print(summary(command.compilation.graph(), placed->found.placement, placed->report, command.output.width));
+  command.print(
+      report::summary(command.compilation.graph(), placed->found.placement, placed->report, command.output.width));
 }
 
 /// `--json`: the summary, and what was run. False after an error.
 bool write_document(const Command& command, const PlacedModel& placed) {
   if (!command.request.json.is_asked) return true;
-  nlohmann::ordered_json json = summary_object(command.compilation.graph(), placed.found.placement, placed.report);
+  nlohmann::ordered_json json =
+      report::summary_object(command.compilation.graph(), placed.found.placement, placed.report);
   if (!command.executed.is_null()) json.update(command.executed);
-  return command.write_document(printed(json));
+  return command.write_document(report::printed(json));
 }
 
 /// `--report`, after what is run. False after an error.
-bool write_page(const Command& command, const Candidates& candidates, PlacedModel placed, const Program& program) {
+bool write_page(const Command& command, const compilation::Candidates& candidates, PlacedModel placed,
+                const program::Program& program) {
   if (command.request.report.empty()) return true;
-  const Compilation& compilation = command.compilation;
-  ReportInput input{.compilation = compilation,
-                    .candidates = candidates,
-                    .sources = command.sources,
-                    .summary = summary_object(compilation.graph(), placed.found.placement, placed.report),
-                    .placements = {},
-                    .findings = command.findings,
-                    .plan = &program.built.plan};
+  const compilation::Compilation& compilation = command.compilation;
+  page::ReportInput input{.compilation = compilation,
+                          .candidates = candidates,
+                          .sources = command.sources,
+                          .summary = report::summary_object(compilation.graph(), placed.found.placement, placed.report),
+                          .placements = {},
+                          .findings = command.findings,
+                          .plan = &program.built.plan};
   const std::string name = placed.report.searched ? placed.report.strategy : "as written";
   input.placements.push_back({name, std::move(placed.found), std::move(placed.report),
-                              given_places(command.request.placement.follow, candidates.written), true});
-  return write_report(command.request.report, report_data(input), command.diags);
+                              page::given_places(command.request.placement.follow, candidates.written), true});
+  return page::write_report(command.request.report, page::report_data(input), command.diags);
 }
 
 }  // namespace
 
 bool save_placement(const Command& command, const ir::Placement& placement) {
   const std::string& file = command.request.placement.save;
-  return file.empty() || write_file(file, print_placement(command.compilation.graph(), placement), command.diags);
+  return file.empty() ||
+         write_file(file, request::print_placement(command.compilation.graph(), placement), command.diags);
 }
 
 void compile(Command& command) {
   const std::string& json = command.request.json.file;
   if (!keeps_apart(command, "--report", command.request.report) || !keeps_apart(command, "--json", json)) return;
-  std::optional<Candidates> candidates = read_candidates(command);
+  std::optional<compilation::Candidates> candidates = read_candidates(command);
   if (!candidates) return;
-  if (command.request.emit == Emit::Candidates) {
+  if (command.request.emit == request::Emit::Candidates) {
     command.print_or_write(place::print_candidates(command.compilation.graph(), candidates->built));
     return;
   }
   auto placed = command.clock.time("search", [&] { return place_model(command, *candidates); });
   if (!placed || !save_placement(command, placed->found.placement)) return;
-  if (command.request.emit == Emit::Placement) {
+  if (command.request.emit == request::Emit::Placement) {
     show_placed_model(command, placed->found.placement);
     return;
   }
-  if (command.request.command == CommandName::Bisect) {
+  if (command.request.command == request::CommandName::Bisect) {
     command.clock.time("bisect", [&] {
       bisect(command, *candidates, placed->found.placement);
       return true;

@@ -30,11 +30,11 @@ struct Loaded {
   Command& command;
   const ir::Graph& graph;
   const ir::Placement& placement;
-  const Report& report;
-  const Program& program;
+  const report::Report& report;
+  const program::Program& program;
   runtime::Executor& executor;
   runner::ModelPorts ports;
-  LocalHosts* others = nullptr;  ///< of a cluster, beside `executor`; null: there is one host
+  runtime::LocalHosts* others = nullptr;  ///< of a cluster, beside `executor`; null: there is one host
   std::optional<runtime::KnownRun> checked{};
 
   /// What each host runs, and its executor; of one host, all.
@@ -51,8 +51,8 @@ struct Loaded {
 
 /// Does a piece of work, with its begin and end reported to the listener.
 template <typename Function>
-auto reported(const Loaded& loaded, Work work, Function&& function) {
-  const WorkScope scope(loaded.command.compilation.listener(), work);
+auto reported(const Loaded& loaded, runner::Work work, Function&& function) {
+  const runner::WorkScope scope(loaded.command.compilation.listener(), work);
   return function();
 }
 
@@ -60,9 +60,9 @@ bool check(Loaded& loaded) {
   support::Diagnostics& diags = loaded.command.diags;
   const std::vector<ir::Tensor> inputs = loaded.first_inputs();
   auto report =
-      reported(loaded, Work::Checking, [&] { return plan::check_parts(loaded.graph, loaded.parts(), inputs); });
+      reported(loaded, runner::Work::Checking, [&] { return plan::check_parts(loaded.graph, loaded.parts(), inputs); });
   if (!report) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
-  for (plan::CheckRow& row : check_passes(loaded.command.history, inputs, report->tolerance)) {
+  for (plan::CheckRow& row : program::check_passes(loaded.command.history, inputs, report->tolerance)) {
     report->rows.push_back(std::move(row));
   }
   loaded.command.print(plan::print(*report));
@@ -76,15 +76,16 @@ bool check(Loaded& loaded) {
 
 bool verify(const Loaded& loaded) {
   const int runs = loaded.command.request.timed_runs();
-  LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
-                  loaded.executor};
+  report::LoadedPlan plan{loaded.graph, loaded.placement, loaded.command.compilation.targets(), loaded.program.built,
+                          loaded.executor};
   if (loaded.others != nullptr) plan.parts = loaded.parts();
-  auto report = reported(loaded, Work::Running, [&] { return verify_costs(plan, loaded.first_inputs(), runs); });
+  auto report =
+      reported(loaded, runner::Work::Running, [&] { return report::verify_costs(plan, loaded.first_inputs(), runs); });
   if (!report) {
     return loaded.command.diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
   }
   std::vector<std::string> shown;
-  for (const VerifyRow& row : report->rows) shown.push_back(row.backend);
+  for (const report::VerifyRow& row : report->rows) shown.push_back(row.backend);
   loaded.command.print(print(*report) + loaded.command.note_on_models(shown));
   return true;
 }
@@ -103,13 +104,13 @@ bool run(const Loaded& loaded) {
 bool profile(const Loaded& loaded) {
   const auto rows = static_cast<size_t>(loaded.command.request.profile_rows);
   for (const plan::CheckedPart& part : loaded.parts()) {
-    const std::optional<Profile> measured = profile_model(
+    const std::optional<report::Profile> measured = report::profile_model(
         {part.built.plan, part.executor, loaded.executor, &loaded.graph}, loaded.first_inputs(), loaded.command.diags);
     if (!measured) return false;
     if (loaded.others != nullptr) {
       loaded.command.print(fmt::format("{:<12}{}\n", "host", runtime::host_space(part.built.plan.part.host)));
     }
-    loaded.command.print(print(*measured, rows) + loaded.command.note_on_models(simulated_backends(*measured)));
+    loaded.command.print(print(*measured, rows) + loaded.command.note_on_models(report::simulated_backends(*measured)));
     if (loaded.others == nullptr && loaded.executor.losses().empty()) loaded.command.findings.profile = *measured;
   }
   return true;
@@ -118,35 +119,35 @@ bool profile(const Loaded& loaded) {
 bool trace(const Loaded& loaded) {
   Command& command = loaded.command;
   const runner::TraceRequest& request = command.request.trace;
-  const auto traced = reported(loaded, Work::Running, [&] {
+  const auto traced = reported(loaded, runner::Work::Running, [&] {
     return runner::trace_model(loaded.first_inputs(), loaded.executor, command.diags);
   });
   if (!traced) return false;
   if (loaded.executor.losses().empty()) command.findings.trace = *traced;
-  if (command.request.command == CommandName::Trace) command.print(runner::print(*traced));
+  if (command.request.command == request::CommandName::Trace) command.print(runner::print(*traced));
   return runner::write_trace(request, *traced, command.diags);
 }
 
 /// The page of `--report` shows the steps of a run, and its kernels, beside the times of `bench`.
 bool is_bench_with_page(const Loaded& loaded) {
-  const Request& request = loaded.command.request;
-  return !request.report.empty() && request.command == CommandName::Bench && loaded.others == nullptr;
+  const request::Request& request = loaded.command.request;
+  return !request.report.empty() && request.command == request::CommandName::Bench && loaded.others == nullptr;
 }
 
 /// Times kernels for the page. False after an error.
 bool find_kernels(const Loaded& loaded) {
   const plan::CheckedPart part = loaded.parts().front();
-  auto measured = profile_model({part.built.plan, part.executor, loaded.executor, &loaded.graph}, loaded.first_inputs(),
-                                loaded.command.diags);
+  auto measured = report::profile_model({part.built.plan, part.executor, loaded.executor, &loaded.graph},
+                                        loaded.first_inputs(), loaded.command.diags);
   if (measured && loaded.executor.losses().empty()) loaded.command.findings.profile = std::move(*measured);
   return measured.has_value();
 }
 
 bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
-  const Request& request = command.request;
+  const request::Request& request = command.request;
   const int runs = request.timed_runs();
-  const int threads = run_threads(loaded.program, command.compilation.settings());
+  const int threads = program::run_threads(loaded.program, command.compilation.settings());
   const measure::ConditionsWatch watch;
   std::optional<runner::BenchReport> report =
       runner::bench_model(loaded.program.first().plan, loaded.first_inputs(), runs, loaded.executor,
@@ -171,9 +172,9 @@ void print_device_log(const Loaded& loaded) {
 
 /// Does what is asked for, up to the first failure.
 void work(Loaded& loaded) {
-  using enum CommandName;
-  const Request& request = loaded.command.request;
-  const CommandName command = request.command;
+  using enum request::CommandName;
+  const request::Request& request = loaded.command.request;
+  const request::CommandName command = request.command;
   StageClock& clock = loaded.command.clock;
   if (request.checks && !clock.time("check", [&] { return check(loaded); })) return;
   if (command == VerifyCosts && !clock.time("verify", [&] { return verify(loaded); })) return;
@@ -190,28 +191,33 @@ void work(Loaded& loaded) {
 
 }  // namespace
 
-bool read_faults(Command& command) {
-  if (command.request.faults.empty()) return true;
+void inject_faults(const runner::Faults& faults, Command& command) {
   std::vector<std::string> spaces;
   for (const plan::DeviceTarget& device : command.compilation.targets().devices) spaces.push_back(device.spec.space);
-  command.faults = runner::read_faults(command.request.faults, spaces, command.sources, command.diags);
-  return command.faults != nullptr;
+  command.faults = runner::make_injector(faults, spaces, command.diags);
 }
 
-std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const Report& report,
-                                         Program& program) {
-  const int threads = run_threads(program, command.compilation.settings());
+std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const report::Report& report,
+                                         program::Program& program) {
+  const int threads = program::run_threads(program, command.compilation.settings());
   const runtime::LoadOptions options{.faults = command.faults};
-  LoadedHosts hosts = command.clock.time("load", [&]() -> LoadedHosts {
-    if (!program.parts.empty()) return load_hosts(program, threads, command.diags, options).value_or(LoadedHosts());
+  runtime::LoadedHosts hosts = command.clock.time("load", [&]() -> runtime::LoadedHosts {
+    if (!program.parts.empty())
+      return program::load_hosts(program, threads, command.diags, options).value_or(runtime::LoadedHosts());
     runtime::join_host_constants(program.built.plan);  // before the replanner copies the plan
     auto again = std::make_shared<SearchAgain>(command, placement, program, options);
-    return {load_program(program, threads, command.diags, options, std::move(again)), nullptr};
+    return {program::load_program(program, threads, command.diags, options, std::move(again)), nullptr};
   });
   const std::unique_ptr<runtime::Executor>& executor = hosts.first;
   if (executor == nullptr) return std::nullopt;
-  Loaded loaded{command,   command.compilation.graph(),           placement,         report, program,
-                *executor, ports_of(command.compilation.graph()), hosts.others.get()};
+  Loaded loaded{command,
+                command.compilation.graph(),
+                placement,
+                report,
+                program,
+                *executor,
+                request::ports_of(command.compilation.graph()),
+                hosts.others.get()};
   work(loaded);
   for (const runtime::DeviceLoss& loss : executor->losses()) command.findings.lost.push_back(loss.text());
   return std::move(loaded.checked);

@@ -8,22 +8,23 @@
 namespace collage::driver {
 namespace {
 
-void explain(Command& command, const Candidates& candidates) {
-  Compilation& compilation = command.compilation;
-  std::optional<Answers> answers =
-      answer_questions(compilation, candidates, std::nullopt, command.request.questions, command.diags);
+void explain(Command& command, const compilation::Candidates& candidates) {
+  compilation::Compilation& compilation = command.compilation;
+  std::optional<compilation::Answers> answers =
+      compilation::answer_questions(compilation, candidates, std::nullopt, command.request.questions, command.diags);
   if (!answers) return;
   command.answer(answers->text(), [&] {
-    const FoundPlacement& found = answers->placement;
-    const Report report = report_of(compilation, candidates, found.placement, &found, command.sources);
-    return answers_json(compilation.graph(), found.placement, report, answers->why, answers->why_not);
+    const search::FoundPlacement& found = answers->placement;
+    const report::Report report =
+        compilation::report_of(compilation, candidates, found.placement, &found, command.sources);
+    return report::answers_json(compilation.graph(), found.placement, report, answers->why, answers->why_not);
   });
 }
 
 }  // namespace
 
 void explain(Command& command) {
-  std::optional<Candidates> candidates = read_candidates(command);
+  std::optional<compilation::Candidates> candidates = read_candidates(command);
   if (candidates) command.clock.time("explain", [&] { explain(command, *candidates); });
 }
 

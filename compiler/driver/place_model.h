@@ -10,12 +10,12 @@
 namespace collage::driver {
 
 struct PlacedModel {
-  FoundPlacement found;  ///< of a model that came placed the placement alone
-  Report report;
+  search::FoundPlacement found;  ///< of a model that came placed the placement alone
+  report::Report report;
 };
 
 /// The placement of the strategy, or the model's own where that leaves nothing to search. Writes the certificate where
 /// one is asked for. Returns nullopt after errors.
-std::optional<PlacedModel> place_model(Command& command, const Candidates& candidates);
+std::optional<PlacedModel> place_model(Command& command, const compilation::Candidates& candidates);
 
 }  // namespace collage::driver

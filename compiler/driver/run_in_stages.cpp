@@ -19,15 +19,15 @@ using support::Code;
 using Clock = std::chrono::steady_clock;
 
 /// A command or an option about one plan of the whole model; empty: there is none.
-std::string whole_plan_option(const Request& request) {
-  if (request.command == CommandName::Diff || request.command == CommandName::Simulate)
+std::string whole_plan_option(const request::Request& request) {
+  if (request.command == request::CommandName::Diff || request.command == request::CommandName::Simulate)
     return std::string(row_of(request.command).word);
-  for (const OptionRow& row : option_table()) {
-    if (!row.needs_whole_plan || !row.commands.has(request.command) || !is_given(row, request)) continue;
+  for (const request::OptionRow& row : request::option_table()) {
+    if (!row.needs_whole_plan || !row.commands.has(request.command) || !request::is_given(row, request)) continue;
     const std::string_view name = name_of(row);
     // There are texts for each stage, and one table of all.
-    if (name == "--output" && request.emit != Emit::All) continue;
-    if (name == "--json" && request.command == CommandName::Compare) continue;
+    if (name == "--output" && request.emit != request::Emit::All) continue;
+    if (name == "--json" && request.command == request::CommandName::Compare) continue;
     return std::string(name);
   }
   return request.settings.strategy == "evolve" ? "--strategy=evolve" : "";
@@ -44,12 +44,12 @@ std::string_view instead_of(std::string_view option) {
   return "";
 }
 
-bool is_constrained(const Settings& settings) {
+bool is_constrained(const request::Settings& settings) {
   return !settings.place.empty() || !settings.forbid.empty() || !settings.together.empty();
 }
 
-StageSettings stage_settings(const StagedCommand& command) {
-  StageSettings settings{command.source.path(), command.rules, command.request.settings};
+stages::StageSettings stage_settings(const StagedCommand& command) {
+  stages::StageSettings settings{command.source.path(), command.rules, command.request.settings};
   settings.passes.disabled = command.request.passes.disabled;
   settings.checks = command.request.checks;
   settings.keeps_stages = asks_about_stages(command.request) || is_constrained(command.request.settings);
@@ -62,7 +62,7 @@ void print(const StagedCommand& command, std::string_view text) {
 }
 
 /// One run for each input of the batch. Returns nullopt after an error.
-std::optional<runner::RunResult> run_all(const StagedCommand& command, StagedModel& model,
+std::optional<runner::RunResult> run_all(const StagedCommand& command, stages::StagedModel& model,
                                          const std::vector<runner::BoundInput>& inputs) {
   runner::RunResult all;
   const int64_t runs = inputs.empty() ? 1 : inputs.front().batch;
@@ -78,7 +78,7 @@ std::optional<runner::RunResult> run_all(const StagedCommand& command, StagedMod
 }
 
 /// The times of whole runs: stages that they meet are made already.
-bool bench(const StagedCommand& command, StagedModel& model, const std::vector<runner::BoundInput>& inputs) {
+bool bench(const StagedCommand& command, stages::StagedModel& model, const std::vector<runner::BoundInput>& inputs) {
   const std::vector<ir::Tensor> first = runner::inputs_of_run(model.ports(), inputs, 0);
   std::vector<double> seconds;
   const int runs = command.request.timed_runs();
@@ -108,7 +108,7 @@ void show_first_stage(const StagedCommand& command) {
                   "{}: only the stage before it is known", import::decided_by_run(node ? *node : import::NodeView()))
       .note("with `--input NAME=FILE …` the model runs, and all stages are");
   if (first.graph.outputs().empty()) return;
-  KeptStage stage;
+  stages::KeptStage stage;
   stage.report = {"main", "", first.graph.node_count()};
   stage.report.runs = 1;
   stage.graph = first.graph;
@@ -117,8 +117,8 @@ void show_first_stage(const StagedCommand& command) {
 
 }  // namespace
 
-bool may_run_in_stages(const Request& request, const Specialisation& to, const ModelSource& source,
-                       support::Diagnostics& diags) {
+bool may_run_in_stages(const request::Request& request, const request::Specialisation& to,
+                       const request::ModelSource& source, support::Diagnostics& diags) {
   const std::string option = whole_plan_option(request);
   if ((request.executes() || asks_about_stages(request)) && option.empty()) return true;
   source.specialise_whole(to, diags);  // says why there is no plan
@@ -131,26 +131,26 @@ bool may_run_in_stages(const Request& request, const Specialisation& to, const M
 
 void run_in_stages(const StagedCommand& command) {
   if (!command.runs) return show_first_stage(command);
-  StagedModel model(command.source.onnx(), *command.model.first, command.model.bound, stage_settings(command),
-                    static_cast<size_t>(command.request.model.kept_stages), command.diags);
-  const Request& request = command.request;
+  stages::StagedModel model(command.source.onnx(), *command.model.first, command.model.bound, stage_settings(command),
+                            static_cast<size_t>(command.request.model.kept_stages), command.diags);
+  const request::Request& request = command.request;
   auto inputs =
       command.clock.time("inputs", [&] { return runner::bind_inputs(request.run, model.ports(), command.diags); });
   if (!inputs) return;
   auto result = command.clock.time("run", [&] { return run_all(command, model, *inputs); });
   if (!result) return;
   if (!check_constraints(request.settings, model.kept_stages(), command.diags)) return;
-  const bool shows_run = request.emit == Emit::All && request.command != CommandName::Compare;
+  const bool shows_run = request.emit == request::Emit::All && request.command != request::CommandName::Compare;
   if (shows_run) {
     print(command, print(model.reports()));
     if (request.checks)
       print(command, fmt::format("{:<12}every compiled stage agrees with the reference kernels\n", "check"));
-    if (request.command == CommandName::Run) {
+    if (request.command == request::CommandName::Run) {
       const bool is_good = runner::judge_result(request.run, model.ports(), &*result, command.diags);
       print(command, runner::print(*result, model.ports()));
       if (!is_good) return;
     }
-    const bool is_good = request.command != CommandName::Bench ||
+    const bool is_good = request.command != request::CommandName::Bench ||
                          command.clock.time("bench", [&] { return bench(command, model, *inputs); });
     if (!is_good) return;
   }

@@ -14,22 +14,22 @@
 namespace collage::driver {
 
 struct StagedCommand {
-  const Request& request;
+  const request::Request& request;
   const Output& output;
   support::SourceManager& sources;
   support::Diagnostics& diags;
   StageClock& clock;
-  const WorkListener& listener;
-  const ModelSource& source;
-  const Specialised& model;
-  std::shared_ptr<const RuleFiles> rules;
+  const runner::WorkListener& listener;
+  const request::ModelSource& source;
+  const request::Specialised& model;
+  std::shared_ptr<const request::RuleFiles> rules;
   bool runs = true;  ///< false: no inputs are given
 };
 
 /// Whether all that is asked for can be done stage by stage. False after an error, which names the first node that
 /// needs values.
-bool may_run_in_stages(const Request& request, const Specialisation& to, const ModelSource& source,
-                       support::Diagnostics& diags);
+bool may_run_in_stages(const request::Request& request, const request::Specialisation& to,
+                       const request::ModelSource& source, support::Diagnostics& diags);
 
 void run_in_stages(const StagedCommand& command);
 

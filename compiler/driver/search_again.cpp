@@ -18,7 +18,7 @@ ir::Placement kept_of(const ir::Placement& placement, const std::vector<std::str
 
 }  // namespace
 
-SearchAgain::SearchAgain(Command& command, const ir::Placement& placement, const Program& program,
+SearchAgain::SearchAgain(Command& command, const ir::Placement& placement, const program::Program& program,
                          runtime::LoadOptions options)
     : command_(command),
       placement_(placement),
@@ -29,16 +29,17 @@ SearchAgain::SearchAgain(Command& command, const ir::Placement& placement, const
 std::optional<ir::Placement> SearchAgain::search(const std::vector<std::string>& lost, bool keeps_places) {
   // That it is not possible is no error of the user's.
   support::Diagnostics quiet(command_.sources);
-  Compilation& compilation = command_.compilation;
+  compilation::Compilation& compilation = command_.compilation;
   if (!compilation.leave_out(lost, keeps_places, quiet)) return std::nullopt;
   const std::optional<ir::Placement> written = read_written(command_, command_.request.placement.follow);
   if (!written) return std::nullopt;
   const ir::Placement offered = kept_of(placement_, lost);
-  const std::optional<Candidates> candidates = compilation.find_candidates(kept_of(*written, lost), &offered, quiet);
+  const std::optional<compilation::Candidates> candidates =
+      compilation.find_candidates(kept_of(*written, lost), &offered, quiet);
   if (!candidates) return std::nullopt;
   place::Strategy strategy = compilation.strategy();
   if (place::is_measured(strategy)) strategy = place::Strategy{};
-  std::optional<FoundPlacement> found = compilation.find_placement(*candidates, strategy, quiet);
+  std::optional<search::FoundPlacement> found = compilation.find_placement(*candidates, strategy, quiet);
   if (!found) return std::nullopt;
   return std::move(found->placement);
 }
@@ -48,10 +49,10 @@ runtime::Result<std::shared_ptr<const runtime::Program>> SearchAgain::replan(con
   if (!placement) placement = search(lost, false);
   if (!placement) return mover_.replan(lost);
   support::Diagnostics quiet(command_.sources);
-  ProgramOptions options;
+  program::ProgramOptions options;
   options.cache = command_.compilation.cache();
-  std::optional<Program> program =
-      build_program(command_.compilation.graph(), *placement, command_.compilation.targets(), options, quiet);
+  std::optional<program::Program> program =
+      program::build_program(command_.compilation.graph(), *placement, command_.compilation.targets(), options, quiet);
   if (!program) return mover_.replan(lost);
   return runtime::Program::load(std::move(program->built.plan), std::move(program->jit),
                                 command_.compilation.settings().threads, options_);

@@ -16,7 +16,8 @@ namespace collage::driver {
 class SearchAgain : public runtime::Replanner {
  public:
   /// All of it outlives the replanner. Where no placement is found, the plan of `program` is moved as it is.
-  SearchAgain(Command& command, const ir::Placement& placement, const Program& program, runtime::LoadOptions options);
+  SearchAgain(Command& command, const ir::Placement& placement, const program::Program& program,
+              runtime::LoadOptions options);
   runtime::Result<std::shared_ptr<const runtime::Program>> replan(const std::vector<std::string>& lost) override;
 
  private:

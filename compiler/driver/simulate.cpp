@@ -15,20 +15,23 @@ using support::Code;
 /// A placement, and what the report says of the search for it.
 struct Simulated {
   ir::Placement placement;
-  SimulatedSearch search;
+  report::SimulatedSearch search;
 };
 
-std::optional<Simulated> place_for_simulation(const Command& command, const Candidates& candidates) {
-  const Compilation& compilation = command.compilation;
+std::optional<Simulated> place_for_simulation(const Command& command, const compilation::Candidates& candidates) {
+  const compilation::Compilation& compilation = command.compilation;
   const ir::Placement& written = compilation.model().placement;
-  if (is_fully_placed(compilation.graph(), written)) return Simulated{complete_costs(written, candidates.built), {}};
-  std::optional<FoundPlacement> found = compilation.find_placement(candidates, compilation.strategy(), command.diags,
-                                                                   /*log=*/nullptr, /*compiles=*/false);
+  if (request::is_fully_placed(compilation.graph(), written))
+    return Simulated{request::complete_costs(written, candidates.built), {}};
+  std::optional<search::FoundPlacement> found =
+      compilation.find_placement(candidates, compilation.strategy(), command.diags,
+                                 /*log=*/nullptr, /*compiles=*/false);
   if (!found) return std::nullopt;
   if (!found->exceeded.empty()) {
-    command.diags.warning_at(Code::LimitExceeded, "simulate", "{}", excess_text(found->exceeded));
+    command.diags.warning_at(Code::LimitExceeded, "simulate", "{}", search::excess_text(found->exceeded));
   }
-  SimulatedSearch search{compilation.settings().strategy, found->seconds, human(found->predicted), 0, found->optimal};
+  report::SimulatedSearch search{compilation.settings().strategy, found->seconds, human(found->predicted), 0,
+                                 found->optimal};
   search.gap = place::gap(found->predicted, found->bound).value_or(0);
   return Simulated{std::move(found->placement), std::move(search)};
 }
@@ -45,13 +48,13 @@ std::optional<std::string> timeline(const Command& command, const runtime::Plan&
 }  // namespace
 
 void simulate(Command& command) {
-  const Compilation& compilation = command.compilation;
+  const compilation::Compilation& compilation = command.compilation;
   if (place::is_measured(compilation.strategy())) {
     command.diags.error_at(Code::BadOption, "simulate", "`{}` times plans, and nothing runs here",
                            compilation.settings().strategy);
     return;
   }
-  std::optional<Candidates> candidates = read_candidates(command);
+  std::optional<compilation::Candidates> candidates = read_candidates(command);
   if (!candidates) return;
   auto simulated = command.clock.time("search", [&] { return place_for_simulation(command, *candidates); });
   if (!simulated || !save_placement(command, simulated->placement)) return;
@@ -71,13 +74,13 @@ void simulate(Command& command) {
                            "or a device has no room");
     return;
   }
-  const SimulateOptions options{targets.devices.size(), is_stream, command.request.in_flight};
-  const Simulation simulation = simulate(*plan, options);
+  const report::SimulateOptions options{targets.devices.size(), is_stream, command.request.in_flight};
+  const report::Simulation simulation = simulate(*plan, options);
   const ir::Graph& graph = compilation.graph();
   const auto steps = timeline(command, *plan);
   if (!steps) return;
-  command.answer(simulation_text(graph, simulation, simulated->search) + *steps,
-                 [&] { return simulation_json(graph, simulation, simulated->search); });
+  command.answer(report::simulation_text(graph, simulation, simulated->search) + *steps,
+                 [&] { return report::simulation_json(graph, simulation, simulated->search); });
 }
 
 }  // namespace collage::driver

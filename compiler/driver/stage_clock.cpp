@@ -19,7 +19,7 @@ constexpr PartOfStage kParts[] = {
 /// In the order in which they are said.
 constexpr std::string_view kOrder[] = {"model", "candidates", "measuring", "search", "plan", "code", "write"};
 
-size_t index_of(Work work) {
+size_t index_of(runner::Work work) {
   return static_cast<size_t>(work);
 }
 
@@ -40,9 +40,9 @@ StageClock::WorkTimes StageClock::WorkTimes::since(const WorkTimes& before) cons
   return left;
 }
 
-WorkListener StageClock::counting(WorkListener listener) {
-  WorkListener counts = listener;
-  counts.begin = [this, begin = std::move(listener.begin)](Work work) {
+runner::WorkListener StageClock::counting(runner::WorkListener listener) {
+  runner::WorkListener counts = listener;
+  counts.begin = [this, begin = std::move(listener.begin)](runner::Work work) {
     work_kind_ = work;
     work_start_ = Clock::now();
     if (begin) begin(work);
@@ -62,13 +62,13 @@ void StageClock::begin_compilation() {
   earlier_ = work_;
 }
 
-TimeSpent StageClock::spent() const {
+report::TimeSpent StageClock::spent() const {
   const WorkTimes work = work_.since(earlier_);
-  TimeSpent spent{std::chrono::duration<double>(Clock::now() - compilation_start_).count(), {}, 1};
+  report::TimeSpent spent{std::chrono::duration<double>(Clock::now() - compilation_start_).count(), {}, 1};
   const auto seconds_of = [&](std::string_view part) {
-    double sum = part == "measuring" ? work.seconds[index_of(Work::Measuring)]
-                 : part == "search"  ? work.seconds[index_of(Work::Searching)]
-                 : part == "code"    ? work.seconds[index_of(Work::Compiling)]
+    double sum = part == "measuring" ? work.seconds[index_of(runner::Work::Measuring)]
+                 : part == "search"  ? work.seconds[index_of(runner::Work::Searching)]
+                 : part == "code"    ? work.seconds[index_of(runner::Work::Compiling)]
                                      : 0;
     for (const PartOfStage& one : kParts) {
       if (one.part != part) continue;
@@ -80,7 +80,7 @@ TimeSpent StageClock::spent() const {
   };
   for (const std::string_view part : kOrder) spent.parts.emplace_back(part, seconds_of(part));
   for (size_t row = first_row_; row < rows_.size(); ++row) {
-    if (rows_[row].name == "candidates") spent.rounds += rows_[row].work.pieces[index_of(Work::Searching)];
+    if (rows_[row].name == "candidates") spent.rounds += rows_[row].work.pieces[index_of(runner::Work::Searching)];
   }
   return spent;
 }

@@ -35,11 +35,11 @@ class StageClock {
   void add_details(std::string text) { rows_.back().details = std::move(text); }
 
   /// A listener that passes all on to `listener` and counts the time of pieces of work. The clock outlives it.
-  WorkListener counting(WorkListener listener);
+  runner::WorkListener counting(runner::WorkListener listener);
   /// From here on stages and work count as those of one compilation.
   void begin_compilation();
   /// Where the time of the compilation went so far.
-  TimeSpent spent() const;
+  report::TimeSpent spent() const;
 
   std::string text() const;
 
@@ -78,7 +78,7 @@ class StageClock {
   std::function<void(const char*)> on_stage_;
   std::vector<Row> rows_;
   WorkTimes work_;
-  Work work_kind_ = Work::Searching;  ///< of the piece that began last
+  runner::Work work_kind_ = runner::Work::Searching;  ///< of the piece that began last
   Clock::time_point work_start_;
   Clock::time_point compilation_start_ = Clock::now();
   size_t first_row_ = 0;  ///< of the compilation

@@ -16,12 +16,13 @@
 
 namespace collage::driver {
 
-bool asks_about_stages(const Request& request);
+bool asks_about_stages(const request::Request& request);
 
 /// Fails where `--place`, `--forbid` or `--together` names no node of any stage, or where no two nodes of `--together`
 /// are in one; a warning where some of them are. False after an error.
-bool check_constraints(const Settings& settings, const std::vector<KeptStage>& stages, support::Diagnostics& diags);
+bool check_constraints(const request::Settings& settings, const std::vector<stages::KeptStage>& stages,
+                       support::Diagnostics& diags);
 
-void work_on_stages(const StagedCommand& command, const std::vector<KeptStage>& stages);
+void work_on_stages(const StagedCommand& command, const std::vector<stages::KeptStage>& stages);
 
 }  // namespace collage::driver

@@ -11,6 +11,7 @@
 #include "compiler/ir/placement/extract_partition.h"
 #include "compiler/ir/placement/print.h"
 #include "compiler/request/option_values.h"
+#include "compiler/request/outputs.h"
 #include "compiler/request/write_model.h"
 #include "runtime/io/npy.h"
 #include "runtime/libraries/plugin/plugin.h"
@@ -48,10 +49,8 @@ class NewFolder {
   }
 
   bool make(support::Diagnostics& diags) {
+    if (!request::can_make_folder(path_, diags)) return false;
     std::error_code error;
-    if (fs::exists(path_, error) && (!fs::is_directory(path_, error) || !fs::is_empty(path_, error))) {
-      return diags.error_at(Code::CannotWrite, path_.string(), "is no empty folder");
-    }
     const auto is_free = [&](const fs::path& at) {
       return !at.empty() && fs::symlink_status(at, error).type() == fs::file_type::not_found;
     };
@@ -86,7 +85,7 @@ fs::path whole_path(const std::string& path) {
 ///     /a/b/npu.rules, /a/costs.csv  =>  b/npu.rules, costs.csv
 class RuleCopies {
  public:
-  RuleCopies(const RuleFiles& rules, const support::SourceManager& sources) {
+  RuleCopies(const request::RuleFiles& rules, const support::SourceManager& sources) {
     for (const support::FileId text : rules.texts)
       texts_.emplace(whole_path(std::string(sources.name(text))), sources.text(text));
     for (const auto& [path, text] : texts_) take_in(path.parent_path());
@@ -152,13 +151,13 @@ ir::Constant written_out(const ir::Constant& constant) {
 }
 
 /// The options that the partition depends on; a word only where it is not the usual one.
-std::string options_text(const Request& request) {
+std::string options_text(const request::Request& request) {
   std::string text;
-  for (const OptionRow& row : option_table()) {
-    const bool is_usual_word = !row.choices.empty() && !is_given(row, request);
+  for (const request::OptionRow& row : request::option_table()) {
+    const bool is_usual_word = !row.choices.empty() && !request::is_given(row, request);
     if (!row.is_of_parts || is_usual_word) continue;
-    for (const std::string& value : texts_of(row, request)) {
-      text += fmt::format(" {}", short_name_of(row));
+    for (const std::string& value : request::texts_of(row, request)) {
+      text += fmt::format(" {}", request::short_name_of(row));
       if (!row.value.empty()) text += " " + quoted(value);
     }
   }
@@ -188,7 +187,7 @@ std::string arguments_text(const Reproducer& what, const RuleCopies& rules, cons
 }
 
 /// Without rules the program would take those of the user's installation.
-const char* environment_of(const RuleFiles& rules) {
+const char* environment_of(const request::RuleFiles& rules) {
   return rules.paths.empty() ? "env COLLAGE_RULES= " : "";
 }
 
@@ -200,9 +199,9 @@ std::optional<std::string> write_reproducer(const Reproducer& what, const std::s
   const RuleCopies rules(what.rules, diags.sources());
   if (!to.make(diags) || !rules.write(to.entry("rules"), diags)) return std::nullopt;
   ir::PlacedGraph alone = ir::extract_partition(what.graph, what.partition, {what.graph.name, {}, written_out});
-  const WeightsPlace place{folder, "model", true, {}};
+  const request::WeightsPlace place{folder, "model", true, {}};
   support::FileGroup files;
-  const std::optional<std::string> weights = move_weights_out(alone.graph, folder, place, files, diags);
+  const std::optional<std::string> weights = request::move_weights_out(alone.graph, folder, place, files, diags);
   if (!weights) return std::nullopt;
   if (!weights->empty()) to.entry(*weights);
   const std::string text = ir::print(alone.graph, alone.placement);

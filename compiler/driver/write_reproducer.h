@@ -22,8 +22,8 @@
 namespace collage::driver {
 
 struct Reproducer {
-  const Request& request;  ///< options that change what is compiled are repeated
-  const RuleFiles& rules;
+  const request::Request& request;  ///< options that change what is compiled are repeated
+  const request::RuleFiles& rules;
   const ir::Graph& graph;
   const ir::Partition& partition;
   std::vector<ir::Tensor> inputs;  ///< by boundary input

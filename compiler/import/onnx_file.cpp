@@ -16,6 +16,23 @@ namespace collage::import {
 
 using support::Code;
 
+namespace {
+
+template <typename Nodes>
+bool tests_any(const Nodes& nodes) {
+  static const std::set<std::string, std::less<>> kOfItself = {"Div",  "Equal",       "Greater", "GreaterOrEqual",
+                                                               "Less", "LessOrEqual", "Sub"};
+  return std::any_of(nodes.begin(), nodes.end(), [](const onnx::NodeProto& node) {
+    if (node.op_type() == "IsNaN" || node.op_type() == "IsInf") return true;
+    if (node.input_size() == 2 && node.input(0) == node.input(1) && kOfItself.contains(node.op_type())) return true;
+    return std::any_of(node.attribute().begin(), node.attribute().end(), [](const onnx::AttributeProto& attribute) {
+      return attribute.has_g() && tests_any(attribute.g().node());
+    });
+  });
+}
+
+}  // namespace
+
 std::shared_ptr<const OnnxFile> OnnxFile::read(const std::string& path, support::FileAccess access,
                                                support::Diagnostics& diags) {
   auto proto = std::make_unique<onnx::ModelProto>();
@@ -63,6 +80,12 @@ std::vector<std::string> OnnxFile::output_names(GraphRef graph) const {
 
 size_t OnnxFile::node_count(GraphRef graph) const {
   return static_cast<size_t>(graph->node_size());
+}
+
+bool OnnxFile::tests_special_values() const {
+  if (tests_any(proto_->graph().node())) return true;
+  return std::any_of(proto_->functions().begin(), proto_->functions().end(),
+                     [](const onnx::FunctionProto& function) { return tests_any(function.node()); });
 }
 
 std::optional<ir::TensorType> OnnxFile::output_type(GraphRef graph, size_t index) const {

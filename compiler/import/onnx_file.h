@@ -65,6 +65,9 @@ class OnnxFile {
   /// The version of the standard's operators; 0 where the file states none.
   int64_t opset() const;
   size_t node_count(GraphRef graph) const;
+  /// Whether a node of the file, in bodies and functions too, tests for a NaN or an infinity: IsNaN, IsInf, or a
+  /// comparison, difference or quotient of a value and itself (ir/analysis/value_tests.h knows more forms).
+  bool tests_special_values() const;
   /// Adds what a node reads, its bodies included, and the names of its results.
   void add_names(GraphRef graph, int index, std::set<std::string>& reads, std::set<std::string>& results) const;
   /// Fails on attributes that are not supported.

@@ -2,28 +2,67 @@
 #include "compiler/match/deny.h"
 
 #include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "compiler/ir/analysis/value_tests.h"
 
 namespace collage::match {
+
+namespace {
+
+struct Statement {
+  const ir::Deny* deny = nullptr;
+  const ir::Loss* loss = nullptr;  ///< the same statement, where it is a `numerics`
+};
+
+/// Which of the values that `loss` loses the model tests for, after one of these nodes; "" if it tests for none.
+std::string tested_loss(const Graph& graph, const std::vector<ir::ValueTests>& tests, const ir::Loss& loss,
+                        const std::vector<NodeId>& nodes) {
+  for (NodeId node : nodes) {
+    const ir::ValueTests& test = tests[node.slot()];
+    if (loss.nan && test.for_nan.is_valid())
+      return fmt::format("`%{}` tests for a NaN", graph.value(test.for_nan).name);
+    if (loss.inf && test.for_inf.is_valid())
+      return fmt::format("`%{}` tests for an infinity", graph.value(test.for_inf).name);
+  }
+  return "";
+}
+
+}  // namespace
 
 std::vector<Denied> find_denied(const Graph& graph, const ir::Backend& backend, const AttrValues& attrs,
                                 const Environment* environment) {
   std::vector<Denied> denied;
-  std::vector<const ir::Deny*> denies;
-  for (const ir::Deny& deny : backend.denies) denies.push_back(&deny);
+  std::vector<Statement> statements;
+  for (const ir::Deny& deny : backend.denies) statements.push_back({.deny = &deny});
   const bool is_strict = environment != nullptr && environment->keeps_special_values;
+  std::vector<ir::ValueTests> tests;
+  if (!is_strict && !backend.losses.empty()) tests = ir::find_value_tests(graph);
+  const bool tests_any = std::any_of(tests.begin(), tests.end(), [](const ir::ValueTests& test) {
+    return test.for_nan.is_valid() || test.for_inf.is_valid();
+  });
   for (const ir::Loss& loss : backend.losses) {
-    if (is_strict) denies.push_back(&loss);
+    if (is_strict || tests_any) statements.push_back({.deny = &loss, .loss = &loss});
   }
-  if (denies.empty()) return denied;
+  if (statements.empty()) return denied;
   std::vector<ir::Rule> rules;
-  for (const ir::Deny* deny : denies) rules.push_back(deny->pattern);
+  for (const Statement& statement : statements) rules.push_back(statement.deny->pattern);
   ir::Backend patterns = with_patterns(backend, std::move(rules));
   // What is missed here would be placed all the same, so the search for it goes far.
   constexpr MatchLimits kFar{.derivations = 1 << 18, .steps = 20'000'000};
   for (const Match& match : match_backend(graph, patterns, attrs, nullptr, kFar, environment)) {
-    const ir::Deny& deny = *denies[static_cast<size_t>(match.rule)];
+    const Statement& statement = statements[static_cast<size_t>(match.rule)];
     EvalContext context{graph, backend, attrs, match.bindings, nullptr, nullptr, environment};
-    denied.push_back({match.nodes, render(deny.reason, context), deny.span});
+    std::string reason = render(statement.deny->reason, context);
+    if (statement.loss != nullptr) {
+      const std::string asked =
+          is_strict ? "--numerics=strict" : tested_loss(graph, tests, *statement.loss, match.nodes);
+      if (asked.empty()) continue;
+      reason = asked + ": " + reason;
+    }
+    denied.push_back({match.nodes, std::move(reason), statement.deny->span});
   }
   std::stable_sort(denied.begin(), denied.end(),
                    [](const Denied& a, const Denied& b) { return a.nodes.front() < b.nodes.front(); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `deny PATTERN where … because "…"`: sets of nodes that a backend must not hold together. Where special values are to
-// be kept, so are those of `numerics PATTERN loses …`.
+// `deny PATTERN where … because "…"`: sets of nodes that a backend must not hold together. So are those of
+// `numerics PATTERN loses …`: all of them where special values are to be kept, else those after which the model tests
+// for such a value.
 #pragma once
 
 #include <vector>

@@ -33,8 +33,10 @@ int64_t unix_time() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-MeasuredCostsOptions with_here(MeasuredCostsOptions options) {
+/// The options with what follows from others: this machine, and what stops the measuring process.
+MeasuredCostsOptions completed(MeasuredCostsOptions options) {
   if (!options.here) options.here = {describe_machine(), describe_build(options.worker.program)};
+  options.worker.stop = options.stop;
   return options;
 }
 
@@ -50,12 +52,11 @@ bool is_settled(const Measurement& measurement) {
 }  // namespace
 
 MeasuredCosts::MeasuredCosts(MeasuredCostsOptions options, const place::ActiveBackends& backends)
-    : options_(with_here(std::move(options))),
+    : options_(completed(std::move(options))),
       worker_(options_.worker),
       target_(options_.target.value_or(*options_.here)),
       is_for_here_(target_ == *options_.here),
       environments_(backends, target_, options_.threads, options_.code) {
-  options_.worker.stop = options_.stop;
   for (const place::ActiveBackend& active : backends) {
     if (!has_cost_program(active)) continue;
     const CostProgramOptions program{active.backend->cost_program, folder_of_program(active),
@@ -158,6 +159,7 @@ Measurement MeasuredCosts::run_worker(const Key& key) {
 Measurement MeasuredCosts::kept(const Key& key, Measurement measurement) {
   measurement.date = unix_time();
   const bool is_kept = options_.database != nullptr && (!measurement.failed() || measurement.lasting);
+  if (is_kept) kept_.insert(key);
   return is_kept ? options_.database->store(key.first, key.second, measurement) : measurement;
 }
 
@@ -177,24 +179,22 @@ std::optional<Measurement> MeasuredCosts::why_not_measured() const {
   return is_lost ? std::optional(passing_failure("the server of costs is lost")) : std::nullopt;
 }
 
-size_t MeasuredCosts::kept() const {
-  return options_.database == nullptr ? 0 : stats_.measured + stats_.answered + stats_.by_workers;
-}
-
 void MeasuredCosts::ask_programs(const ir::Graph& graph, std::vector<Unknown>* unknown) {
   const size_t needed = stats_.answered + unknown->size();
+  bool has_asked = false;
   std::erase_if(*unknown, [&](const Unknown& one) {
     if (!external_.contains(one.candidate->backend)) return false;
     if (std::optional<Measurement> left_out = why_not_measured()) {
       known_[*one.key] = std::move(*left_out);
       return true;
     }
+    has_asked = true;
     report_progress(stats_.answered, needed, label_of(graph, *one.candidate));
     known_[*one.key] = kept(*one.key, ask_program(graph, one));
     if (!is_stopped()) ++stats_.answered;
     return true;
   });
-  if (stats_.answered > 0) report_progress(stats_.answered, stats_.answered, "");
+  if (has_asked) report_progress(stats_.answered, stats_.answered, "");
 }
 
 Measurement MeasuredCosts::ask_program(const ir::Graph& graph, const Unknown& one) {
@@ -241,6 +241,7 @@ void MeasuredCosts::ask_fleet(const ir::Graph& graph, std::vector<Unknown>* unkn
     const std::optional<fleet::FleetAnswer>& answer = answers[index++];
     if (!answer) return false;
     known_[*one.key] = answer->is_kept ? answer->measurement : kept(*one.key, answer->measurement);
+    if (answer->is_kept && (!answer->measurement.failed() || answer->measurement.lasting)) kept_.insert(*one.key);
     size_t& count = !answer->is_from_here                        ? stats_.by_workers
                     : external_.contains(one.candidate->backend) ? stats_.answered
                                                                  : stats_.measured;
@@ -374,7 +375,7 @@ std::vector<place::MeasuredCost> MeasuredCosts::measure(const ir::Graph& graph,
     if (measurement.failed()) ++stats_.failures[measurement.failure];
     if (measurement.disturbance.empty()) continue;
     if (stats_.disturbed++ == 0) stats_.disturbance = measurement.disturbance;
-    if (is_settled(measurement)) ++stats_.settled;
+    if (options_.database != nullptr && is_settled(measurement)) ++stats_.settled;
   }
   std::vector<place::MeasuredCost> answers;
   for (const Key& key : keys) answers.push_back(answer(key));

@@ -84,7 +84,7 @@ class MeasuredCosts : public place::CostSource {
   const MeasuringStats& stats() const { return stats_; }
   bool is_stopped() const override { return is_set(options_.stop); }
   /// How many costs this source has measured and the database has now.
-  size_t kept() const;
+  size_t kept() const { return kept_.size(); }
   /// Whether the costs are this machine's.
   bool is_for_here() const { return is_for_here_; }
   /// Rows of the database that do not count, and why, `ID: why`: those found since the last call.
@@ -139,7 +139,7 @@ class MeasuredCosts : public place::CostSource {
   std::map<Key, int> ids_;
   bool is_slow_ = false;  ///< the machine, now
   Repeats repeats_;       ///< of what is measured here with a fleet
-  std::set<Key> repeated_, refused_;
+  std::set<Key> repeated_, refused_, kept_;
   std::vector<std::string> new_refused_;
   MeasuringStats stats_;
 };

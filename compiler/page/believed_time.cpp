@@ -9,13 +9,11 @@
 
 #include "compiler/report/verdict.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using runtime::Duration;
 
-/// Times that differ by less agree.
-constexpr double kAgrees = 1.15;
 /// Runs were disturbed where half of them take so many times what the fastest takes.
 constexpr double kDisturbed = 1.3;
 
@@ -24,17 +22,17 @@ std::string time_text(double seconds) {
 }
 
 bool agree(double a, double b) {
-  return std::max(a, b) <= kAgrees * std::min(a, b);
+  return std::max(a, b) <= report::kAgrees * std::min(a, b);
 }
 
 /// Why `measured` is not what was predicted.
 std::string reason(const TimeEvidence& evidence, double measured) {
-  PlanTimes times{.measured = measured,
-                  .predicted = evidence.predicted.seconds(),
-                  .has_estimates = evidence.has_estimates,
-                  .on_reference_kernels = evidence.on_reference_kernels};
+  report::PlanTimes times{.measured = measured,
+                          .predicted = evidence.predicted.seconds(),
+                          .has_estimates = evidence.has_estimates,
+                          .on_reference_kernels = evidence.on_reference_kernels};
   if (evidence.timed) times.timed = evidence.timed->seconds();
-  return reason_of(times);
+  return report::reason_of(times);
 }
 
 std::string of_models(const TimeEvidence& evidence) {
@@ -51,7 +49,7 @@ std::string of_compared(const TimeEvidence& evidence) {
   const auto& [shown, median] = evidence.compared.front();
   const auto fastest = std::min_element(evidence.compared.begin(), evidence.compared.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (median <= kAgrees * fastest->second) {
+  if (median <= report::kAgrees * fastest->second) {
     return fmt::format("Prediction and measurement agree: {} took {}, and no strategy was clearly faster.", shown,
                        time_text(median));
   }
@@ -106,4 +104,4 @@ std::string believed_time(const TimeEvidence& evidence) {
   return "";
 }
 
-}  // namespace collage::driver
+}  // namespace collage::page

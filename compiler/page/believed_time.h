@@ -10,7 +10,7 @@
 #include "runtime/core/duration.h"
 #include "runtime/runner/bench.h"
 
-namespace collage::driver {
+namespace collage::page {
 
 /// What is known of how long a placement takes.
 struct TimeEvidence {
@@ -29,4 +29,4 @@ struct TimeEvidence {
 /// costs is known.
 std::string believed_time(const TimeEvidence& evidence);
 
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -6,12 +6,13 @@
 
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 constexpr size_t kLongestPeriod = 1024;  // items of one block
 constexpr size_t kShortSequence = 8;     // is shown as it is
 constexpr size_t kFewItems = 4;          // of all equal blocks together: not worth a box
+constexpr size_t kMostModules = 32;      // of a scope; a name may have any number of separators
 
 struct Repeats {
   size_t begin = 0;
@@ -189,6 +190,7 @@ Scope scope_of_name(const std::string& name) {
   const char separator = name.find('/') != std::string::npos ? '/' : '.';
   Scope scope;
   for (const std::string& module : runtime::split(name, separator)) {
+    if (scope.size() > kMostModules) break;
     if (!module.empty()) scope.push_back(module);
   }
   if (!scope.empty()) scope.pop_back();  // the item's own name
@@ -216,4 +218,4 @@ std::vector<Block> find_blocks(const std::vector<int>& items, const std::vector<
   return says_much ? blocks : find_blocks(items);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace collage::driver {
+namespace collage::page {
 
 struct Block {
   size_t begin = 0;
@@ -46,4 +46,4 @@ Scope common_scope(const Scope& a, const Scope& b);
 /// By scopes, one for each item. As without where they say little: items of a scope do not stand together.
 std::vector<Block> find_blocks(const std::vector<int>& items, const std::vector<Scope>& scopes);
 
-}  // namespace collage::driver
+}  // namespace collage::page

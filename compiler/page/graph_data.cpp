@@ -14,7 +14,7 @@
 #include "compiler/report/explain/explain_text.h"
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using ir::NodeId;
@@ -170,9 +170,9 @@ ordered_json partition_blocks(const ir::Graph& graph, const ir::Placement& place
 }
 
 /// Each rule once, in the order of the matches.
-ordered_json rules_data(const ExplainedPlacement& explained, const ir::Partition& partition) {
+ordered_json rules_data(const report::ExplainedPlacement& explained, const ir::Partition& partition) {
   ordered_json rules = ordered_json::array();
-  const place::BackendId id = backend_id(explained, partition.backend);
+  const place::BackendId id = report::backend_id(explained, partition.backend);
   std::set<int> listed;
   for (const ir::ChosenMatch& match : partition.matches) {
     if (!id.is_valid() || !match.is_found() || !listed.insert(match.rule).second) continue;
@@ -183,7 +183,7 @@ ordered_json rules_data(const ExplainedPlacement& explained, const ir::Partition
 }
 
 /// By node: the chosen candidate that holds it, or none. Candidates of other problems than the input's are left out.
-std::vector<place::CandidateId> candidates_by_node(const ExplainedPlacement& explained) {
+std::vector<place::CandidateId> candidates_by_node(const report::ExplainedPlacement& explained) {
   std::vector<place::CandidateId> all(explained.input.graph.node_count());
   if (explained.found.problem != nullptr || explained.input.priced != nullptr) return all;
   for (place::CandidateId c : explained.found.chosen) {
@@ -192,11 +192,11 @@ std::vector<place::CandidateId> candidates_by_node(const ExplainedPlacement& exp
   return all;
 }
 
-ordered_json parts_data(const ExplainedPlacement& explained, const ir::Partition& partition,
+ordered_json parts_data(const report::ExplainedPlacement& explained, const ir::Partition& partition,
                         const std::vector<place::CandidateId>& by_node) {
   ordered_json parts = ordered_json::array();
-  const std::map<place::CandidateId, Cost> measured(explained.found.measured_later.begin(),
-                                                    explained.found.measured_later.end());
+  const std::map<place::CandidateId, place::Cost> measured(explained.found.measured_later.begin(),
+                                                           explained.found.measured_later.end());
   std::set<place::CandidateId> listed;
   for (NodeId node : partition.nodes) {
     const place::CandidateId id = by_node[node.slot()];
@@ -206,7 +206,7 @@ ordered_json parts_data(const ExplainedPlacement& explained, const ir::Partition
     parts.push_back({{"node", node.index},
                      {"nodes", candidate.nodes.size()},
                      {"cost_s", (later == measured.end() ? candidate.cost : later->second).value()},
-                     {"text", cost_parts_text(explained, id)}});
+                     {"text", report::cost_parts_text(explained, id)}});
   }
   return parts;
 }
@@ -246,12 +246,12 @@ ordered_json graph_data(const ir::Graph& graph, const support::SourceManager& so
 }
 
 ordered_json rule_data(const ir::Rule& rule, const support::SourceManager& sources) {
-  ordered_json json = {{"name", rule.name}, {"where", location_text(rule.span, sources)}};
+  ordered_json json = {{"name", rule.name}, {"where", report::location_text(rule.span, sources)}};
   if (rule.span.is_valid()) json["line"] = match_line(rule.span, sources);
   return json;
 }
 
-ordered_json placement_data(const ExplainedPlacement& explained) {
+ordered_json placement_data(const report::ExplainedPlacement& explained) {
   const ir::Graph& graph = explained.input.graph;
   const ir::Placement& placement = explained.found.placement;
   const std::vector<place::CandidateId> by_node = candidates_by_node(explained);
@@ -269,4 +269,4 @@ ordered_json placement_data(const ExplainedPlacement& explained) {
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -7,7 +7,7 @@
 
 #include "compiler/report/explain/alternative.h"
 
-namespace collage::driver {
+namespace collage::page {
 
 /// `{inputs: [value], outputs: [value], values: [{name, type, bytes, kind}], nodes: [{name, op, attrs, origin, place,
 /// in: [value], out: [value]}]}`. Values and nodes are named by index; -1 is an operand or result that is absent.
@@ -22,6 +22,6 @@ nlohmann::ordered_json rule_data(const ir::Rule& rule, const support::SourceMana
 /// where nothing was searched. `node_s`, `exact`: predicted times of its nodes (time_data.h). `inside`: of its nodes,
 /// absent for a single one. Blocks are lists of a number, which is an item, or `{times, name, blocks}`: of partitions
 /// in the order in which they can run, of nodes in that of a partition's nodes; `name`: of its scope, where it has one.
-nlohmann::ordered_json placement_data(const ExplainedPlacement& explained);
+nlohmann::ordered_json placement_data(const report::ExplainedPlacement& explained);
 
-}  // namespace collage::driver
+}  // namespace collage::page

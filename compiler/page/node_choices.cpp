@@ -9,7 +9,7 @@
 #include "compiler/report/explain/backend_reasons.h"
 #include "compiler/report/explain/why.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using ir::NodeId;
@@ -34,7 +34,7 @@ class TextTable {
 /// The same of rules.
 class RuleTable {
  public:
-  explicit RuleTable(const ExplainedPlacement& explained) : explained_(explained) {}
+  explicit RuleTable(const report::ExplainedPlacement& explained) : explained_(explained) {}
 
   /// The rule of the candidate whose match holds the node; -1: none.
   int index_of(CandidateId candidate, NodeId node) {
@@ -54,13 +54,13 @@ class RuleTable {
   ordered_json take() { return std::move(rules_); }
 
  private:
-  const ExplainedPlacement& explained_;
+  const report::ExplainedPlacement& explained_;
   std::map<const ir::Rule*, int> known_;
   ordered_json rules_ = ordered_json::array();
 };
 
 /// By node: the candidate of the backend with fewest nodes, of these the cheapest.
-std::vector<CandidateId> smallest_candidates(const ExplainedPlacement& explained, const std::string& backend) {
+std::vector<CandidateId> smallest_candidates(const report::ExplainedPlacement& explained, const std::string& backend) {
   const place::Problem& problem = explained.input.built.problem;
   std::vector<CandidateId> best(explained.input.graph.node_count());
   for (CandidateId c : explained.input.built.candidate_ids()) {
@@ -79,16 +79,16 @@ std::vector<CandidateId> smallest_candidates(const ExplainedPlacement& explained
 
 /// Whether a search for each node and backend takes a second or two: by states, so that it is decided alike everywhere.
 /// Costs that were not measured would make what these searches find too cheap.
-bool can_search_for_all(const ExplainedPlacement& explained, size_t backends) {
+bool can_search_for_all(const report::ExplainedPlacement& explained, size_t backends) {
   constexpr uint64_t kStates = 200'000, kStatesOfAny = 100;
-  const FoundPlacement& found = explained.found;
+  const search::FoundPlacement& found = explained.found;
   if (found.chosen.empty() || found.problem != nullptr || explained.input.built.lazy.not_needed > 0) return false;
   if (!place::is_exact(explained.strategy) || !explained.input.objective->sums_times()) return false;
   const uint64_t searches = explained.input.graph.node_count() * backends;
   return found.states < kStates && searches * (found.states + kStatesOfAny) < kStates;
 }
 
-ordered_json instead_data(const ExplainedPlacement& explained, const std::vector<std::string>& backends) {
+ordered_json instead_data(const report::ExplainedPlacement& explained, const std::vector<std::string>& backends) {
   const ir::Graph& graph = explained.input.graph;
   const ir::Placement& placement = explained.found.placement;
   const std::vector<int> partitions = ir::partition_of_nodes(graph, placement);
@@ -97,8 +97,8 @@ ordered_json instead_data(const ExplainedPlacement& explained, const std::vector
     const std::string& home = placement.partitions[static_cast<size_t>(partitions[node.slot()])].backend;
     ordered_json row = ordered_json::array();
     for (const std::string& backend : backends) {
-      const bool is_choice = backend != home && has_candidate(explained.input.built.problem, node, backend);
-      row.push_back(is_choice ? with_node_on(explained, node, backend).text : "");
+      const bool is_choice = backend != home && report::has_candidate(explained.input.built.problem, node, backend);
+      row.push_back(is_choice ? report::with_node_on(explained, node, backend).text : "");
     }
     nodes.push_back(std::move(row));
   }
@@ -107,7 +107,7 @@ ordered_json instead_data(const ExplainedPlacement& explained, const std::vector
 
 }  // namespace
 
-ordered_json node_choices(const ExplainedPlacement& explained) {
+ordered_json node_choices(const report::ExplainedPlacement& explained) {
   const place::BuiltProblem& built = explained.input.built;
   const std::vector<std::string> names = backend_names(built.problem);
   std::vector<std::string> backends = names;
@@ -119,11 +119,11 @@ ordered_json node_choices(const ExplainedPlacement& explained) {
   for (size_t i = 0; i < explained.input.graph.node_count(); ++i) nodes.push_back(ordered_json::array());
   TextTable reasons;
   RuleTable rules(explained);
-  const std::map<CandidateId, Cost> measured(explained.found.measured_later.begin(),
-                                             explained.found.measured_later.end());
+  const std::map<CandidateId, place::Cost> measured(explained.found.measured_later.begin(),
+                                                    explained.found.measured_later.end());
   for (const std::string& backend : backends) {
     const std::vector<CandidateId> smallest = smallest_candidates(explained, backend);
-    BackendReasons why(explained, backend);
+    report::BackendReasons why(explained, backend);
     for (NodeId node : explained.input.graph.node_ids()) {
       const CandidateId c = smallest[node.slot()];
       if (!c.is_valid()) {
@@ -133,7 +133,7 @@ ordered_json node_choices(const ExplainedPlacement& explained) {
       const place::Candidate& candidate = built.problem.candidates[c];
       const auto later = measured.find(c);
       const bool is_bound = built.origin(c).unmeasured && later == measured.end();
-      const Cost cost = later == measured.end() ? candidate.cost : later->second;
+      const place::Cost cost = later == measured.end() ? candidate.cost : later->second;
       nodes[node.slot()].push_back({cost.value(), candidate.nodes.size(), rules.index_of(c, node), is_bound ? 1 : 0});
     }
   }
@@ -143,4 +143,4 @@ ordered_json node_choices(const ExplainedPlacement& explained) {
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -8,7 +8,7 @@
 
 #include "compiler/report/explain/alternative.h"
 
-namespace collage::driver {
+namespace collage::page {
 
 /// `{backends: [name], rules: [{name, where, line}], reasons: [text], nodes: [[choice]]}`: by node, then by backend. A
 /// choice is `[seconds, nodes, rule, is_bound]`, of the cheapest of the candidates with fewest nodes; `rule` is -1
@@ -16,6 +16,6 @@ namespace collage::driver {
 /// measured and is a bound. Or it is the index of a reason. Where the searches are short there is also `instead:
 /// [[text]]`, by node, then by backend: what `why` says of backends that could run the node and do not, otherwise
 /// nothing.
-nlohmann::ordered_json node_choices(const ExplainedPlacement& explained);
+nlohmann::ordered_json node_choices(const report::ExplainedPlacement& explained);
 
-}  // namespace collage::driver
+}  // namespace collage::page

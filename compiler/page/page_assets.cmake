@@ -1,4 +1,4 @@
-# Writes a .cpp file that defines collage::driver::page_assets (page_assets.h):
+# Writes a .cpp file that defines collage::page::page_assets (page_assets.h):
 #
 #   cmake -DOUTPUT=FILE.cpp "-DFILES=NAME=PATH;NAME=PATH…" -P page_assets.cmake
 #
@@ -27,5 +27,5 @@ if(count GREATER 0)
   set(space "namespace {\n${arrays}}\n")
   set(body "  static const PageAsset assets[] = {\n${rows}  };\n  return assets;\n")
 endif()
-file(WRITE ${OUTPUT} "#include \"compiler/page/page_assets.h\"\nnamespace collage::driver {\n${space}\
+file(WRITE ${OUTPUT} "#include \"compiler/page/page_assets.h\"\nnamespace collage::page {\n${space}\
 std::span<const PageAsset> page_assets() {\n${body}}\n}\n")

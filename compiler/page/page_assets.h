@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace collage::driver {
+namespace collage::page {
 
 struct PageAsset {
   std::string_view name;  ///< `report.css`, `d3.min.js`, `node-d3 copyright`
@@ -17,4 +17,4 @@ struct PageAsset {
 /// libraries.
 std::span<const PageAsset> page_assets();
 
-}  // namespace collage::driver
+}  // namespace collage::page

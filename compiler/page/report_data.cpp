@@ -9,30 +9,30 @@
 #include "compiler/page/time_data.h"
 #include "compiler/page/trace_data.h"
 #include "compiler/plan/build_plan.h"
-#include "compiler/plan/plan_memory.h"
+#include "compiler/plan/library_memory.h"
 #include "compiler/report/json_text.h"
 #include "runtime/runner/run_json.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json progress_data(double seconds, uint64_t states, Cost cost, Cost bound) {
+ordered_json progress_data(double seconds, uint64_t states, place::Cost cost, place::Cost bound) {
   ordered_json step = {{"seconds", seconds}, {"states", states}, {"bound", bound.value()}};
-  if (cost != Cost::max()) step["cost"] = cost.value();
+  if (cost != place::Cost::max()) step["cost"] = cost.value();
   return step;
 }
 
 /// What was reached by when, up to what the search proved in the end. Searches that serve the one that counts, with
 /// fewer candidates or other limits, report as well: of these only what holds for all placements is taken.
-ordered_json search_data(const SearchLog& log, const Report& report) {
+ordered_json search_data(const search::SearchLog& log, const report::Report& report) {
   ordered_json steps = ordered_json::array();
   if (log.empty() || report.objective->is_concurrent()) return steps;
   constexpr size_t kShown = 1000;
   const size_t stride = log.size() / kShown + 1;
   double seconds = 0;
-  Cost cost = Cost::max(), bound;
+  place::Cost cost = place::Cost::max(), bound;
   for (size_t i = 0; i < log.size(); ++i) {
     const place::SearchProgress& now = log[i];
     if (now.seconds < seconds || now.bound > report.bound) continue;
@@ -46,13 +46,13 @@ ordered_json search_data(const SearchLog& log, const Report& report) {
 }
 
 ordered_json shown_placement(const ReportInput& input, const ShownPlacement& shown) {
-  const SearchInput search = input.compilation.search_input(input.candidates);
-  const ExplainedPlacement explained{
+  const search::SearchInput search = input.compilation.search_input(input.candidates);
+  const report::ExplainedPlacement explained{
       search,        input.compilation.strategy(),        input.compilation.active(), shown.found,
       input.sources, input.compilation.costs() != nullptr};
   ordered_json json = {{"name", shown.name}};
   if (!shown.is_in_summary) {
-    json["placement"] = placement_object(input.compilation.graph(), shown.found.placement, shown.report);
+    json["placement"] = report::placement_object(input.compilation.graph(), shown.found.placement, shown.report);
   }
   if (!shown.given.nodes.empty()) {
     json["given"] = {{"by", shown.given.by}, {"nodes", ordered_json::array()}};
@@ -63,17 +63,24 @@ ordered_json shown_placement(const ReportInput& input, const ShownPlacement& sho
 }
 
 ordered_json choices_data(const ReportInput& input) {
-  const SearchInput search = input.compilation.search_input(input.candidates);
-  const ExplainedPlacement explained{
+  const search::SearchInput search = input.compilation.search_input(input.candidates);
+  const report::ExplainedPlacement explained{
       search,        input.compilation.strategy(),        input.compilation.active(), input.placements.front().found,
       input.sources, input.compilation.costs() != nullptr};
   return node_choices(explained);
 }
 
-/// Adds what only a plan says of memory: what is taken, and the constants of it and of libraries.
-void add_taken(const runtime::Plan& plan, ordered_json& memory) {
-  const std::vector<size_t> of_libraries = plan::library_bytes(plan);
-  for (size_t s = 0; s < memory.size() && s < of_libraries.size(); ++s) memory[s]["libraries"] = of_libraries[s];
+/// Adds what only a plan says of memory: what libraries keep of constants.
+void add_libraries(const runtime::Plan& plan, int threads, ordered_json& memory) {
+  const std::vector<plan::LibraryMemory> of_libraries = plan::library_memory(plan, threads);
+  for (size_t s = 0; s < of_libraries.size(); ++s) {
+    const plan::LibraryMemory& kept = of_libraries[s];
+    const auto space = std::find_if(memory.begin(), memory.end(),
+                                    [&](const ordered_json& one) { return one["space"] == plan.spaces[s].name; });
+    if (space == memory.end() || kept.constants + kept.packed == 0) continue;
+    (*space)["libraries"] = {{"constants", kept.constants}, {"packed", kept.packed}};
+    if (kept.is_least) (*space)["libraries"]["is_least"] = true;
+  }
 }
 
 /// Adds times and memory of the first placement: of its run where there was one.
@@ -92,7 +99,9 @@ void add_times(const ReportInput& input, ordered_json& json) {
   const runner::Trace& trace = predicted ? *predicted : *input.findings.trace;
   json["timeline"] = timeline_data(trace);
   json["memory"] = memory_data(trace);
-  if (input.plan != nullptr) return add_taken(*input.plan, json["memory"]);
+  if (input.plan != nullptr) {
+    return add_libraries(*input.plan, input.compilation.targets().threads, json["memory"]);
+  }
   for (ordered_json& space : json["memory"]) {  // an outline takes nothing
     space.erase("arena");
     space.erase("constants");
@@ -100,7 +109,7 @@ void add_times(const ReportInput& input, ordered_json& json) {
 }
 
 /// Names of the backends that are models of chips, of all that take part.
-std::vector<std::string> models_of(const Compilation& compilation) {
+std::vector<std::string> models_of(const compilation::Compilation& compilation) {
   std::vector<std::string> names;
   for (const place::ActiveBackend& active : compilation.active()) {
     if (is_simulated(*active.backend)) names.push_back(active.backend->name);
@@ -135,7 +144,7 @@ TimeEvidence evidence_of(const ReportInput& input) {
 }
 
 ordered_json about_data(const ReportInput& input) {
-  const Report& report = input.placements.front().report;
+  const report::Report& report = input.placements.front().report;
   ordered_json about = {{"objective", report.objective->name},
                         {"unit", unit_name(report.value)},
                         {"sums_times", report.objective->sums_times()},
@@ -159,7 +168,7 @@ GivenPlaces given_places(const std::string& file, const ir::Placement& written) 
 }
 
 ordered_json report_data(const ReportInput& input) {
-  const Report& report = input.placements.front().report;
+  const report::Report& report = input.placements.front().report;
   ordered_json json;
   json["summary"] = input.summary;
   json["about"] = about_data(input);
@@ -179,4 +188,4 @@ ordered_json report_data(const ReportInput& input) {
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::page

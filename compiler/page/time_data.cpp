@@ -5,17 +5,18 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "compiler/report/work_shares.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using ir::NodeId;
 using ir::ValueId;
 using nlohmann::ordered_json;
 
-ordered_json kernel_data(size_t partition, const ProfileRow& row, const std::vector<NodeId>& nodes) {
+ordered_json kernel_data(size_t partition, const report::ProfileRow& row, const std::vector<NodeId>& nodes) {
   ordered_json json = {
       {"partition", partition}, {"nodes", ordered_json::array()}, {"text", row.what}, {"seconds", row.seconds}};
   for (NodeId node : nodes) json["nodes"].push_back(node.index);
@@ -33,26 +34,26 @@ ordered_json predicted_times(const ir::Graph& graph, const ir::Partition& partit
   for (const TimedNodes& unit : units) sum += unit.seconds;
   const bool adds_up = std::abs(sum - cost) <= 1e-9 * cost;
   std::map<NodeId, double> seconds;
-  std::vector<NodeId> exact;
+  std::set<NodeId> exact;
   const auto divide = [&](const std::vector<NodeId>& nodes, double whole) {
-    const std::vector<double> shares = work_shares(graph, nodes);
+    const std::vector<double> shares = report::work_shares(graph, nodes);
     for (size_t i = 0; i < nodes.size(); ++i) seconds[nodes[i]] = whole * shares[i];
   };
   if (sum > 0) {
     for (const TimedNodes& unit : units) {
       divide(unit.nodes, unit.seconds * cost / sum);
-      if (adds_up && unit.nodes.size() == 1) exact.push_back(unit.nodes[0]);
+      if (adds_up && unit.nodes.size() == 1) exact.insert(unit.nodes[0]);
     }
   } else {
     divide(partition.nodes, cost);
-    if (partition.nodes.size() == 1) exact = partition.nodes;
+    if (partition.nodes.size() == 1) exact.insert(partition.nodes[0]);
   }
   ordered_json json = {{"node_s", ordered_json::array()}, {"exact", ordered_json::array()}};
   for (size_t i = 0; i < partition.nodes.size(); ++i) {
     const NodeId node = partition.nodes[i];
     const auto at = seconds.find(node);
     json["node_s"].push_back(at == seconds.end() ? 0 : at->second);
-    if (std::find(exact.begin(), exact.end(), node) != exact.end()) json["exact"].push_back(i);
+    if (exact.contains(node)) json["exact"].push_back(i);
   }
   return json;
 }
@@ -96,13 +97,13 @@ std::vector<std::vector<NodeId>> nodes_of_kernels(const ir::Graph& graph, const 
   return all;
 }
 
-ordered_json profile_data(const ir::Graph& graph, const ir::Placement& placement, const Profile& profile) {
+ordered_json profile_data(const ir::Graph& graph, const ir::Placement& placement, const report::Profile& profile) {
   ordered_json json = {{"runs", profile.runs},
                        {"seconds", profile.seconds},
                        {"kernels", ordered_json::array()},
                        {"moves", ordered_json::array()}};
-  std::map<std::string, std::vector<const ProfileRow*>> by_partition;
-  for (const ProfileRow& row : profile.rows) {
+  std::map<std::string, std::vector<const report::ProfileRow*>> by_partition;
+  for (const report::ProfileRow& row : profile.rows) {
     if (!row.partition.empty()) {
       by_partition[row.partition].push_back(&row);
       continue;
@@ -112,13 +113,14 @@ ordered_json profile_data(const ir::Graph& graph, const ir::Placement& placement
   }
   for (size_t p = 0; p < placement.partitions.size(); ++p) {
     const ir::Partition& partition = placement.partitions[p];
-    const std::vector<const ProfileRow*>& rows = by_partition[partition.name];
+    const std::vector<const report::ProfileRow*>& rows = by_partition[partition.name];
     if (rows.size() == 1 && rows[0]->value.empty()) {  // the partition as a whole
       json["kernels"].push_back(kernel_data(p, *rows[0], partition.nodes));
       continue;
     }
     std::vector<ValueId> results;
-    for (const ProfileRow* row : rows) results.push_back(row->value.empty() ? ValueId() : graph.find_value(row->value));
+    for (const report::ProfileRow* row : rows)
+      results.push_back(row->value.empty() ? ValueId() : graph.find_value(row->value));
     const bool is_divided = !rows.empty() && rows[0]->is_about;  // a row for each node that takes time
     const auto nodes =
         is_divided ? std::vector<std::vector<NodeId>>() : nodes_of_kernels(graph, partition.nodes, results);
@@ -131,4 +133,4 @@ ordered_json profile_data(const ir::Graph& graph, const ir::Placement& placement
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -8,7 +8,7 @@
 #include "compiler/ir/placement/placement.h"
 #include "compiler/report/profile.h"
 
-namespace collage::driver {
+namespace collage::page {
 
 /// Nodes of a partition whose predicted time is known together.
 struct TimedNodes {
@@ -32,6 +32,7 @@ std::vector<std::vector<ir::NodeId>> nodes_of_kernels(const ir::Graph& graph, co
 /// `{runs, seconds, kernels: [{partition, nodes: [node], text, seconds, about, simulated}], moves: [{value, seconds,
 /// simulated}]}`: `partition` by its place in the placement, `value` by name; `about` and `simulated` where they hold.
 /// Kernels of partitions that the placement does not have are left out.
-nlohmann::ordered_json profile_data(const ir::Graph& graph, const ir::Placement& placement, const Profile& profile);
+nlohmann::ordered_json profile_data(const ir::Graph& graph, const ir::Placement& placement,
+                                    const report::Profile& profile);
 
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using nlohmann::ordered_json;
@@ -55,4 +55,4 @@ ordered_json memory_data(const runner::Trace& trace) {
   return spaces;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -6,7 +6,7 @@
 
 #include "runtime/runner/trace.h"
 
-namespace collage::driver {
+namespace collage::page {
 
 /// `{tracks: [name], overlaps, predicted_s, actual_s, in_turn_s, steps: [{kind, name, partition, from, to, bytes,
 /// tracks: [track], after: [step], predicted_s: [start, finish], actual_s: [start,
@@ -18,4 +18,4 @@ nlohmann::ordered_json timeline_data(const runner::Trace& trace);
 /// actual times, otherwise on the predicted ones.
 nlohmann::ordered_json memory_data(const runner::Trace& trace);
 
-}  // namespace collage::driver
+}  // namespace collage::page

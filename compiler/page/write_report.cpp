@@ -9,7 +9,7 @@
 #include "runtime/support/check.h"
 #include "runtime/support/write_file.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 std::string with_replaced(std::string_view text, std::string_view what, std::string_view by) {
@@ -90,4 +90,4 @@ bool write_report(const std::string& path, const nlohmann::ordered_json& data, s
   return support::write_file(path, page_text(page_assets(), title, data), diags);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -13,7 +13,7 @@
 #include "compiler/page/page_assets.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::page {
 
 /// JSON that can stand in a script element: nothing in it ends the element, or begins a comment.
 std::string script_text(const nlohmann::ordered_json& json);
@@ -30,4 +30,4 @@ bool can_report(support::Diagnostics& diags);
 /// Returns false after a CannotWrite error.
 bool write_report(const std::string& path, const nlohmann::ordered_json& data, support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::page

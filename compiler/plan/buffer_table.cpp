@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "runtime/core/checked_size.h"
 #include "runtime/core/room.h"
 #include "runtime/encodings/encodings.h"
+#include "runtime/support/hash.h"
 
 namespace collage::plan {
 
@@ -14,13 +16,13 @@ using runtime::BufferId;
 
 namespace {
 
-/// A number that differs for most data: of their size and of some bytes all over them.
+/// A hash of the size and of some bytes all over the data: it differs for most data.
 uint64_t sample_of(const runtime::Tensor& data) {
   constexpr size_t kSamples = 256;
-  constexpr uint64_t kPrime = 1099511628211;  // FNV-1a
-  const size_t bytes = data.bytes(), stride = bytes / kSamples + 1;
-  uint64_t sample = 14695981039346656037U ^ bytes;
-  for (size_t at = 0; at < bytes; at += stride) sample = (sample ^ static_cast<uint64_t>(data.data()[at])) * kPrime;
+  const std::string_view bytes(reinterpret_cast<const char*>(data.data()), data.bytes());
+  const size_t stride = bytes.size() / kSamples + 1;
+  uint64_t sample = support::kHashOfNothing ^ bytes.size();
+  for (size_t at = 0; at < bytes.size(); at += stride) sample = support::hash_bytes(bytes.substr(at, 1), sample);
   return sample;
 }
 

@@ -193,11 +193,10 @@ bool StepEmitter::emit(size_t index) {
   const BackendTarget& backend = *context_.targets.find_backend(partition.backend);
   std::optional<std::string> refusal;
   if (backend.runtime == ir::RuntimeKind::Library || backend.runtime == ir::RuntimeKind::Plugin) {
-    runtime::Result<runtime::LibraryStep> step =
-        lower_library(context_.graph, partition, built_.lowerings[index], static_cast<int>(index), backend.library,
-                      context_.targets.threads, buffers_);
-    if (step) return emit_as_placed(index, std::move(*step));
-    refusal = step.message();
+    runtime::Result<runtime::LibraryCall> call = lower_library(context_.graph, partition, built_.lowerings[index],
+                                                               backend.library, context_.targets.threads, buffers_);
+    if (call) return emit_as_placed(index, runtime::LibraryStep{static_cast<int>(index), std::move(*call)});
+    refusal = call.message();
   }
   return is_on_host ? emit_host(index, refusal) : emit_device(index);
 }

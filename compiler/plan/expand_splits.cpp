@@ -73,13 +73,7 @@ class Expander {
   }
 
   /// Neither model has it.
-  std::string fresh_name(const std::string& base) const {
-    std::string name = base;
-    for (int i = 1; from_.find_value(name).is_valid() || result_.graph.find_value(name).is_valid(); ++i) {
-      name = base + "." + std::to_string(i);
-    }
-    return name;
-  }
+  std::string fresh_name(const std::string& base) const { return result_.graph.unique_name(base, &from_); }
 
   void copy(size_t index) {
     Partition& copied = result_.placement.partitions[index];

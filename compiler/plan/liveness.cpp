@@ -68,11 +68,7 @@ class Recorder {
       std::visit([&](const auto& any) { visit(any); }, call);
     }
   }
-  void visit(const runtime::LibraryStep& step) {
-    ++tick_;
-    for (runtime::BufferId id : step.inputs) touch(id);
-    for (runtime::BufferId id : step.outputs) touch(id);
-  }
+  void visit(const runtime::LibraryStep& step) { visit(step.call); }
   void visit(const runtime::DeviceStep& step) {
     for (const runtime::OpCall& op : step.ops) visit(op);
   }

@@ -90,11 +90,11 @@ runtime::LibraryProgram make_program(const ir::Graph& graph, const ir::Partition
   return ProgramBuilder(graph, partition, requests).run();
 }
 
-runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, const ir::Partition& partition,
-                                                    const std::vector<LoweringRequest>& requests, int step,
+runtime::Result<runtime::LibraryCall> lower_library(const ir::Graph& graph, const ir::Partition& partition,
+                                                    const std::vector<LoweringRequest>& requests,
                                                     const std::string& library, int threads, BufferTable& buffers) {
   if (std::string why = unreadable(graph, partition); !why.empty()) return runtime::Status::error(why);
-  runtime::LibraryStep made{step, library, make_program(graph, partition, requests), {}, {}, {}};
+  runtime::LibraryCall made{library, make_program(graph, partition, requests), {}, {}, {}};
   auto kernel = runtime::prepare_library(library, made.program, threads);
   if (!kernel) return kernel.status();
   made.text = (*kernel)->describe();

@@ -19,10 +19,10 @@ namespace collage::plan {
 runtime::LibraryProgram make_program(const ir::Graph& graph, const ir::Partition& partition,
                                      const std::vector<LoweringRequest>& requests = {});
 
-/// The failure is the library's reason. `step` is the partition's index. Boundary values lie as the
-/// placement says.
-runtime::Result<runtime::LibraryStep> lower_library(const ir::Graph& graph, const ir::Partition& partition,
-                                                    const std::vector<LoweringRequest>& requests, int step,
+/// The partition as a call of the library. The failure is the library's reason. Boundary values lie as the placement
+/// says.
+runtime::Result<runtime::LibraryCall> lower_library(const ir::Graph& graph, const ir::Partition& partition,
+                                                    const std::vector<LoweringRequest>& requests,
                                                     const std::string& library, int threads, BufferTable& buffers);
 
 /// The match of a `lower inline` as a call of the library that its symbol names, on plain buffers of the host whose

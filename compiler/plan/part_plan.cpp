@@ -85,7 +85,7 @@ class PartMaker {
         add(call.outputs);
       }
     };
-    if (library != nullptr) add_call(*library);
+    if (library != nullptr) add_call(library->call);
     for (size_t c = 0; host != nullptr && c < host->calls.size(); ++c) std::visit(add_call, host->calls[c]);
     const auto found = std::find_if(operands.begin(), operands.end(), [](BufferId id) { return id >= 0; });
     if (found != operands.end()) return is_ours(*found);
@@ -204,8 +204,7 @@ class PartMaker {
   }
   void renumber(runtime::LibraryStep& step) {
     step.partition = partition(step.partition);
-    renumber(&step.inputs);
-    renumber(&step.outputs);
+    renumber(step.call);
   }
   void renumber(runtime::DeviceStep& step) {
     step.partition = partition(step.partition);

@@ -28,7 +28,7 @@ struct LibraryUse {
 
 LibraryUse use_of(const runtime::Step& step) {
   if (const auto* whole = std::get_if<runtime::LibraryStep>(&step)) {
-    return {whole->partition, constant_bytes(whole->program)};
+    return {whole->partition, constant_bytes(whole->call.program)};
   }
   const auto* host = std::get_if<runtime::HostStep>(&step);
   if (host == nullptr) return {};

@@ -9,8 +9,8 @@
 
 namespace collage::plan {
 
-/// By memory space of the plan: the constants that libraries have from it and keep. What else they allocate is not
-/// known.
+/// By memory space of the plan: the constants that libraries have from it, as the model has them. What they make of
+/// these is known once the programs are prepared (library_memory.h).
 std::vector<size_t> library_bytes(const runtime::Plan& plan);
 
 }  // namespace collage::plan

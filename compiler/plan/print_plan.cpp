@@ -120,10 +120,10 @@ class Printer {
   }
 
   void print_step(size_t i, const runtime::LibraryStep& step) {
-    line("step {}: {} by {}({}) -> {}", i, where(step.partition), step.library, names(step.inputs),
-         names(step.outputs));
-    for (const std::string& call : step.text) line("  {}", call);
-    print_calls(step.program.calls, "v");
+    const auto& [library, program, inputs, outputs, text] = step.call;
+    line("step {}: {} by {}({}) -> {}", i, where(step.partition), library, names(inputs), names(outputs));
+    for (const std::string& call : text) line("  {}", call);
+    print_calls(program.calls, "v");
   }
 
   void print_step(size_t i, const runtime::DeviceStep& step) {

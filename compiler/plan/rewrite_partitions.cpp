@@ -106,13 +106,7 @@ class Assembler {
   }
 
   /// Neither model has it: a body does not know the names of the others.
-  std::string fresh_name(const std::string& base) const {
-    std::string name = base;
-    for (int i = 1; from_.find_value(name).is_valid() || model_.graph.find_value(name).is_valid(); ++i) {
-      name = base + "." + std::to_string(i);
-    }
-    return name;
-  }
+  std::string fresh_name(const std::string& base) const { return model_.graph.unique_name(base, &from_); }
 
   /// A result that the body had before keeps its name.
   std::string result_name(const std::string& name, const Partition& partition) const {

@@ -3,7 +3,7 @@
 
 #include "compiler/ir/analysis/evaluate.h"
 
-namespace collage::driver {
+namespace collage::program {
 namespace {
 
 using Outputs = std::vector<ir::Tensor>;
@@ -59,4 +59,4 @@ std::vector<plan::CheckRow> check_passes(const std::vector<passes::PassSnapshot>
   return rows;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::program

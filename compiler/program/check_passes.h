@@ -8,7 +8,7 @@
 #include "compiler/passes/pass_manager.h"
 #include "compiler/plan/check.h"
 
-namespace collage::driver {
+namespace collage::program {
 
 /// Runs the first and the last graph of `history` on the reference kernels. Where they differ, the rows are those of
 /// the passes after which the results are others; without a difference there is one row per output. Empty if nothing
@@ -16,4 +16,4 @@ namespace collage::driver {
 std::vector<plan::CheckRow> check_passes(const std::vector<passes::PassSnapshot>& history,
                                          const std::vector<ir::Tensor>& inputs, double tolerance);
 
-}  // namespace collage::driver
+}  // namespace collage::program

@@ -3,7 +3,7 @@
 
 #include "runtime/exec/host_constants.h"
 
-namespace collage::driver {
+namespace collage::program {
 
 std::vector<runtime::HostPart> host_parts(Program& program) {
   std::vector<runtime::HostPart> parts;
@@ -21,4 +21,4 @@ std::optional<LoadedHosts> load_hosts(Program& program, int threads, support::Di
   return diags.error_at(support::Code::RunFailed, program.first().plan.model, "{}", loaded.message());
 }
 
-}  // namespace collage::driver
+}  // namespace collage::program

@@ -8,7 +8,7 @@
 #include "compiler/program/program.h"
 #include "runtime/cluster/local_hosts.h"
 
-namespace collage::driver {
+namespace collage::program {
 
 using runtime::LoadedHosts;
 using runtime::LocalHosts;
@@ -20,4 +20,4 @@ std::vector<runtime::HostPart> host_parts(Program& program);
 std::optional<LoadedHosts> load_hosts(Program& program, int threads, support::Diagnostics& diags,
                                       const runtime::LoadOptions& options = {});
 
-}  // namespace collage::driver
+}  // namespace collage::program

@@ -7,13 +7,16 @@
 #include "compiler/plan/check.h"
 #include "runtime/runner/time_plan.h"
 
-namespace collage::driver {
+namespace collage::program {
 
 std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placement& placement,
                                       const plan::PlanTargets& targets, support::FileCache* cache,
-                                      support::Diagnostics& diags) {
+                                      support::Diagnostics& diags, const std::atomic<bool>* stop) {
+  runner::WorkListener stopper;
+  stopper.stop_measuring = stop;
   ProgramOptions options;
   options.cache = cache;
+  options.listener = &stopper;
   std::optional<Program> program = build_program(graph, placement, targets, options, diags);
   if (!program) return std::nullopt;
   std::unique_ptr<runtime::Executor> executor = load_program(*program, targets.threads, diags);
@@ -22,11 +25,12 @@ std::optional<PlanRunner> load_runner(const ir::Graph& graph, const ir::Placemen
 }
 
 runtime::Status run_in_turn(const std::vector<PlanRunner*>& runners, const std::vector<runtime::Tensor>& inputs,
-                            int runs) {
+                            int runs, const std::atomic<bool>* stop) {
   for (int done = 0; done < runs; done += runner::kRunsOfTurn) {
     for (PlanRunner* runner : runners) {
       if (runtime::Status status = runner::settle(*runner->executor, inputs); !status) return status;
       for (int r = done; r < std::min(runs, done + runner::kRunsOfTurn); ++r) {
+        if (stop != nullptr && *stop) return runtime::Status::error("measuring was stopped");
         runtime::Result<runner::TimedRun> run = runner::time_run(*runner->executor, inputs);
         if (!run) return run.status();
         runner->outputs = std::move(run->outputs);
@@ -48,4 +52,4 @@ double difference(const std::vector<runtime::Tensor>& a, const std::vector<runti
   return worst;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::program

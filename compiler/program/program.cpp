@@ -9,15 +9,15 @@
 #include "runtime/exec/host_constants.h"
 #include "runtime/plan/usual_threads.h"
 
-namespace collage::driver {
+namespace collage::program {
 
 using support::Code;
 
 std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement& placement,
                                      const plan::PlanTargets& targets, const ProgramOptions& options,
                                      support::Diagnostics& diags) {
-  const WorkListener none;
-  const WorkScope work(options.listener != nullptr ? *options.listener : none, Work::Compiling);
+  const runner::WorkListener none;
+  const runner::WorkScope work(options.listener != nullptr ? *options.listener : none, runner::Work::Compiling);
   codegen::JitOptions jit_options;
   jit_options.threads = targets.threads;
   jit_options.numerics = targets.code.numerics;
@@ -46,7 +46,7 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
   return program;
 }
 
-int run_threads(const Program& program, const Settings& settings) {
+int run_threads(const Program& program, const request::Settings& settings) {
   if (settings.has_own_threads || !program.parts.empty()) return settings.threads;
   return runtime::usual_threads(program.built.plan, settings.threads);
 }
@@ -66,4 +66,4 @@ std::unique_ptr<runtime::Executor> load_program(Program& program, int threads, s
   return nullptr;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::program

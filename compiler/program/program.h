@@ -16,7 +16,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::program {
 
 struct Program {
   std::shared_ptr<codegen::Jit> jit;  ///< the code that `built.plan` calls
@@ -30,10 +30,10 @@ struct Program {
 };
 
 struct ProgramOptions {
-  bool keep_text = false;                  ///< LLVM IR and assembly can be printed
-  bool is_strict = false;                  ///< a partition that its backend cannot compile is an error
-  support::FileCache* cache = nullptr;     ///< of compiled code; null: none
-  const WorkListener* listener = nullptr;  ///< null: none
+  bool keep_text = false;                          ///< LLVM IR and assembly can be printed
+  bool is_strict = false;                          ///< a partition that its backend cannot compile is an error
+  support::FileCache* cache = nullptr;             ///< of compiled code; null: none
+  const runner::WorkListener* listener = nullptr;  ///< null: none
   /// Whether a memory that is too small is an error; else the plan says what it takes.
   plan::MemoryExcess excess = plan::MemoryExcess::Refused;
 };
@@ -45,7 +45,7 @@ std::optional<Program> build_program(const ir::Graph& graph, const ir::Placement
                                      support::Diagnostics& diags);
 
 /// Returns the threads of a run: all that were asked for, else one for a plan of little work.
-int run_threads(const Program& program, const Settings& settings);
+int run_threads(const Program& program, const request::Settings& settings);
 
 /// Loads a program, which must outlive the executor. Its constants become one region (join_host_constants). The parts
 /// of several hosts all run in this process (local_hosts.h), without a replanner. Returns null after an error.
@@ -53,4 +53,4 @@ std::unique_ptr<runtime::Executor> load_program(Program& program, int threads, s
                                                 runtime::LoadOptions options = {},
                                                 std::shared_ptr<runtime::Replanner> replanner = nullptr);
 
-}  // namespace collage::driver
+}  // namespace collage::program

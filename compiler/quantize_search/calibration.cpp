@@ -14,7 +14,7 @@
 #include "runtime/package/content_hash.h"
 #include "runtime/support/write_file.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 namespace {
 
 using nlohmann::ordered_json;
@@ -60,7 +60,7 @@ std::optional<Calibration> bad_file(const std::string& path, const std::string& 
 
 }  // namespace
 
-std::optional<Calibration> calibrate(const Compilation& compilation, const Samples& samples,
+std::optional<Calibration> calibrate(const compilation::Compilation& compilation, const Samples& samples,
                                      const quantize::RangeChoice& choice, support::Diagnostics& diags) {
   const ir::Graph& graph = compilation.graph();
   const std::vector<ir::ValueId> values = quantize::values_of(quantize::find_sites(graph));
@@ -138,4 +138,4 @@ std::optional<Calibration> read_calibration(const std::string& path, const ir::G
   return calibration;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

@@ -14,7 +14,7 @@
 #include "compiler/quantize/sites.h"
 #include "compiler/quantize_search/samples.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 
 struct Calibration {
   std::string method;   ///< as in the file: `minmax`, `percentile 99.99`
@@ -24,7 +24,7 @@ struct Calibration {
 };
 
 /// Runs the compilation's model in f32 on the samples. Values are those of its sites. Returns nullopt after an error.
-std::optional<Calibration> calibrate(const Compilation& compilation, const Samples& samples,
+std::optional<Calibration> calibrate(const compilation::Compilation& compilation, const Samples& samples,
                                      const quantize::RangeChoice& choice, support::Diagnostics& diags);
 
 bool write_calibration(const std::string& path, const ir::Graph& graph, const Calibration& calibration,
@@ -34,4 +34,4 @@ bool write_calibration(const std::string& path, const ir::Graph& graph, const Ca
 std::optional<Calibration> read_calibration(const std::string& path, const ir::Graph& graph,
                                             support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

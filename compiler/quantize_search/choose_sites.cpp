@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace collage::driver {
+namespace collage::quantize_search {
 namespace {
 
 /// Searches that look for partitions which do not pay.
@@ -81,9 +81,9 @@ class LimitKeeper {
   }
 
   /// Noise relative to the signal, per second saved.
-  double harm_of(const QuantizationError& error, const std::vector<size_t>& sites) const {
+  double harm_of(const report::QuantizationError& error, const std::vector<size_t>& sites) const {
     const double ratio = error.signal > 0 ? error.noise / error.signal : error.noise > 0 ? 1 : 0;
-    const std::optional<Cost> saved = chosen_->saved_by(sites);
+    const std::optional<place::Cost> saved = chosen_->saved_by(sites);
     return ratio / std::max(saved ? saved->value() : usual_saving(sites), 1e-12);
   }
 
@@ -98,7 +98,7 @@ class LimitKeeper {
   bool give_up_worst() {
     std::vector<std::vector<size_t>> groups;
     for (const SiteGroup& group : chosen_->best.groups()) groups.push_back(group.sites);
-    const std::optional<std::vector<QuantizationError>> errors = meter_.of_groups(model_, groups, diags_);
+    const std::optional<std::vector<report::QuantizationError>> errors = meter_.of_groups(model_, groups, diags_);
     if (!errors) return false;
     size_t worst = 0;
     for (size_t g = 1; g < groups.size(); ++g) {
@@ -122,7 +122,7 @@ class LimitKeeper {
     for (size_t site = 0; site < before.size(); ++site) {
       if (before[site] && !chosen_->best.wanted[site]) alone.push_back({site});
     }
-    const std::optional<std::vector<QuantizationError>> errors = meter_.of_groups(model_, alone, diags_);
+    const std::optional<std::vector<report::QuantizationError>> errors = meter_.of_groups(model_, alone, diags_);
     if (!errors) return false;
     std::vector<size_t> order(alone.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -170,11 +170,11 @@ bool note_given_up(const TriedSites& before, const QuantizableModel& model, cons
     if (!sites.empty()) lost.push_back(std::move(sites));
   }
   if (lost.empty()) return true;
-  const std::optional<std::vector<QuantizationError>> errors = meter.of_groups(model, lost, diags);
+  const std::optional<std::vector<report::QuantizationError>> errors = meter.of_groups(model, lost, diags);
   if (!errors) return false;
   for (size_t i = 0; i < lost.size(); ++i) {
-    const std::optional<Cost> saved = chosen->saved_by(lost[i]);
-    chosen->given_up.push_back({{lost[i], saved.value_or(Cost())}, (*errors)[i]});
+    const std::optional<place::Cost> saved = chosen->saved_by(lost[i]);
+    chosen->given_up.push_back({{lost[i], saved.value_or(place::Cost())}, (*errors)[i]});
   }
   return true;
 }
@@ -208,7 +208,7 @@ bool ErrorLimits::hold(const ErrorMeter::EndToEnd& result) const {
   return static_cast<double>(result.accuracy->right) >= (*least_accuracy - kRounding) * of;
 }
 
-std::optional<Cost> ChosenSites::saved_by(const std::vector<size_t>& sites) const {
+std::optional<place::Cost> ChosenSites::saved_by(const std::vector<size_t>& sites) const {
   const auto found =
       std::find_if(tried.begin(), tried.end(), [&](const TriedGroup& group) { return group.sites == sites; });
   return found == tried.end() ? std::nullopt : std::optional(found->saved);
@@ -242,4 +242,4 @@ bool keep_within(const ErrorLimits& limits, const QuantizableModel& model, const
          (chosen->given_up.empty() || price_again(limits, meter, trials, chosen, diags));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

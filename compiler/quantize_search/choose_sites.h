@@ -10,7 +10,7 @@
 #include "compiler/quantize_search/measure_errors.h"
 #include "compiler/quantize_search/try_sites.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 
 struct ErrorLimits {
   std::optional<double> most_error;
@@ -23,7 +23,7 @@ struct ErrorLimits {
 /// A partition that was tried in f32.
 struct TriedGroup {
   std::vector<size_t> sites;
-  Cost saved;  ///< by having it in integers
+  place::Cost saved;  ///< by having it in integers
 };
 
 struct ChosenSites {
@@ -31,10 +31,10 @@ struct ChosenSites {
   TriedSites best;
   std::vector<TriedGroup> tried;  ///< of the partitions of `best` those whose saving is known
   /// What a limit took away, with the error of each part.
-  std::vector<std::pair<TriedGroup, QuantizationError>> given_up;
+  std::vector<std::pair<TriedGroup, report::QuantizationError>> given_up;
   std::optional<ErrorMeter::EndToEnd> end_to_end;  ///< of `best`
 
-  std::optional<Cost> saved_by(const std::vector<size_t>& sites) const;
+  std::optional<place::Cost> saved_by(const std::vector<size_t>& sites) const;
 };
 
 /// Without limits. Returns nullopt after an error.
@@ -45,4 +45,4 @@ std::optional<ChosenSites> cheapest_sites(SiteTrials& trials, size_t site_count)
 bool keep_within(const ErrorLimits& limits, const QuantizableModel& model, const ErrorMeter& meter, SiteTrials& trials,
                  ChosenSites* chosen, support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

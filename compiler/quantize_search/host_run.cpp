@@ -3,7 +3,7 @@
 
 #include "compiler/program/plan_runner.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 namespace {
 
 /// All nodes in one partition of the host.
@@ -23,12 +23,12 @@ ir::Placement host_placement(const ir::Graph& graph) {
 
 }  // namespace
 
-bool run_on_host(const ir::Graph& graph, const Compilation& compilation, const Samples& samples,
+bool run_on_host(const ir::Graph& graph, const compilation::Compilation& compilation, const Samples& samples,
                  const TakeOutputs& take, support::Diagnostics& diags) {
-  std::optional<PlanRunner> runner =
-      load_runner(graph, host_placement(graph), compilation.targets(), compilation.cache(), diags);
+  std::optional<program::PlanRunner> runner =
+      program::load_runner(graph, host_placement(graph), compilation.targets(), compilation.cache(), diags);
   if (!runner) return false;
-  const WorkScope work(compilation.listener(), Work::Running);
+  const runner::WorkScope work(compilation.listener(), runner::Work::Running);
   for (int64_t i = 0; i < samples.count(); ++i) {
     work.report(static_cast<size_t>(i), static_cast<size_t>(samples.count()));
     const std::vector<runtime::Tensor> inputs = samples.inputs(i);
@@ -39,4 +39,4 @@ bool run_on_host(const ir::Graph& graph, const Compilation& compilation, const S
   return true;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

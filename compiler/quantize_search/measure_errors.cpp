@@ -6,7 +6,7 @@
 
 #include "runtime/runner/run_model.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 
 using runtime::Tensor;
 
@@ -25,13 +25,14 @@ void TensorErrors::add(const Tensor& got, const Tensor& exact) {
   }
 }
 
-QuantizationError TensorErrors::error() const {
+report::QuantizationError TensorErrors::error() const {
   if (difference_ == 0) return {0, signal_, 0};
   return {magnitude_ > 0 ? difference_ / magnitude_ : std::numeric_limits<double>::infinity(), signal_, noise_};
 }
 
-std::optional<ErrorMeter> ErrorMeter::create(const Compilation& compilation, const ir::Graph& floats, Samples samples,
-                                             std::vector<int64_t> labels, support::Diagnostics& diags) {
+std::optional<ErrorMeter> ErrorMeter::create(const compilation::Compilation& compilation, const ir::Graph& floats,
+                                             Samples samples, std::vector<int64_t> labels,
+                                             support::Diagnostics& diags) {
   ErrorMeter meter(compilation, std::move(samples), std::move(labels));
   const bool is_run = run_on_host(
       floats, compilation, meter.samples_,
@@ -54,7 +55,7 @@ std::optional<ErrorMeter::EndToEnd> ErrorMeter::end_to_end(const ir::Graph& quan
                                                            support::Diagnostics& diags) const {
   EndToEnd result;
   std::vector<TensorErrors> errors(quantized.outputs().size());
-  if (has_labels()) result.accuracy = ClassAccuracy{0, right_in_f32_, count()};
+  if (has_labels()) result.accuracy = report::ClassAccuracy{0, right_in_f32_, count()};
   const bool is_run = run_on_host(
       quantized, *compilation_, samples_,
       [&](int64_t sample, const std::vector<Tensor>&, const std::vector<Tensor>& outputs) {
@@ -69,9 +70,8 @@ std::optional<ErrorMeter::EndToEnd> ErrorMeter::end_to_end(const ir::Graph& quan
   return result;
 }
 
-std::optional<std::vector<QuantizationError>> ErrorMeter::of_groups(const QuantizableModel& model,
-                                                                    const std::vector<std::vector<size_t>>& groups,
-                                                                    support::Diagnostics& diags) const {
+std::optional<std::vector<report::QuantizationError>> ErrorMeter::of_groups(
+    const QuantizableModel& model, const std::vector<std::vector<size_t>>& groups, support::Diagnostics& diags) const {
   const quantize::ErrorGraph graph = quantize::error_graph(model.floats, model.sites, model.ranges, groups);
   std::vector<TensorErrors> of_tensors(graph.compared.size());
   const bool is_run = run_on_host(
@@ -83,9 +83,9 @@ std::optional<std::vector<QuantizationError>> ErrorMeter::of_groups(const Quanti
       },
       diags);
   if (!is_run) return std::nullopt;
-  std::vector<QuantizationError> errors(groups.size());
+  std::vector<report::QuantizationError> errors(groups.size());
   for (size_t i = 0; i < of_tensors.size(); ++i) errors[graph.compared[i].group].add(of_tensors[i].error());
   return errors;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

@@ -9,13 +9,13 @@
 #include "compiler/quantize_search/try_sites.h"
 #include "compiler/report/quantize_report.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 
 /// The differences of one tensor over many runs. NaN and infinity are errors without bound unless both have them.
 class TensorErrors {
  public:
   void add(const runtime::Tensor& got, const runtime::Tensor& exact);
-  QuantizationError error() const;
+  report::QuantizationError error() const;
 
  private:
   double difference_ = 0, magnitude_ = 0;  ///< largest of all runs
@@ -26,34 +26,34 @@ class TensorErrors {
 class ErrorMeter {
  public:
   /// `labels`: the class of each sample, or empty. Returns nullopt after an error.
-  static std::optional<ErrorMeter> create(const Compilation& compilation, const ir::Graph& floats, Samples samples,
-                                          std::vector<int64_t> labels, support::Diagnostics& diags);
+  static std::optional<ErrorMeter> create(const compilation::Compilation& compilation, const ir::Graph& floats,
+                                          Samples samples, std::vector<int64_t> labels, support::Diagnostics& diags);
 
   struct EndToEnd {
-    QuantizationError error;
-    std::optional<ClassAccuracy> accuracy;  ///< absent without labels
+    report::QuantizationError error;
+    std::optional<report::ClassAccuracy> accuracy;  ///< absent without labels
   };
   std::optional<EndToEnd> end_to_end(const ir::Graph& quantized, support::Diagnostics& diags) const;
 
   /// The error of each group of sites alone, on exact operands.
-  std::optional<std::vector<QuantizationError>> of_groups(const QuantizableModel& model,
-                                                          const std::vector<std::vector<size_t>>& groups,
-                                                          support::Diagnostics& diags) const;
+  std::optional<std::vector<report::QuantizationError>> of_groups(const QuantizableModel& model,
+                                                                  const std::vector<std::vector<size_t>>& groups,
+                                                                  support::Diagnostics& diags) const;
 
   int64_t right_in_f32() const { return right_in_f32_; }
   bool has_labels() const { return !labels_.empty(); }
   int64_t count() const { return samples_.count(); }
 
  private:
-  ErrorMeter(const Compilation& compilation, Samples samples, std::vector<int64_t> labels)
+  ErrorMeter(const compilation::Compilation& compilation, Samples samples, std::vector<int64_t> labels)
       : compilation_(&compilation), samples_(std::move(samples)), labels_(std::move(labels)) {}
   bool is_right(int64_t sample, const std::vector<runtime::Tensor>& outputs) const;
 
-  const Compilation* compilation_;
+  const compilation::Compilation* compilation_;
   Samples samples_;
   std::vector<int64_t> labels_;
   std::vector<std::vector<runtime::Tensor>> exact_;  ///< outputs of each sample
   int64_t right_in_f32_ = 0;
 };
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

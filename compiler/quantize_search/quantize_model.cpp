@@ -12,7 +12,7 @@
 #include "runtime/core/text.h"
 #include "runtime/runner/tensor_files.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 namespace {
 
 using support::Code;
@@ -24,7 +24,8 @@ std::string option_of(const ErrorLimits& limits) {
 }
 
 /// The active backends that the request names.
-bool check_backends(const Compilation& compilation, const QuantizeRequest& request, support::Diagnostics& diags) {
+bool check_backends(const compilation::Compilation& compilation, const request::QuantizeRequest& request,
+                    support::Diagnostics& diags) {
   std::vector<std::string> names = {"host"};
   for (const place::ActiveBackend& active : compilation.active()) names.push_back(active.backend->name);
   bool good = true;
@@ -57,11 +58,11 @@ std::optional<std::vector<int64_t>> read_labels(const runner::RunRequest& run, i
 /// One quantisation: what it reads, and what it finds on the way.
 class ModelQuantizer {
  public:
-  ModelQuantizer(Compilation& compilation, const QuantizeRequest& request, const runner::RunRequest& run,
-                 support::Diagnostics& diags)
+  ModelQuantizer(compilation::Compilation& compilation, const request::QuantizeRequest& request,
+                 const runner::RunRequest& run, support::Diagnostics& diags)
       : compilation_(compilation), request_(request), run_(run), diags_(diags) {}
 
-  std::optional<QuantizeReport> quantize() {
+  std::optional<report::QuantizeReport> quantize() {
     if (!check_backends(compilation_, request_, diags_) || !read_files()) return std::nullopt;
     model_.floats = compilation_.graph();
     model_.ranges = calibration_.ranges;
@@ -76,7 +77,7 @@ class ModelQuantizer {
  private:
   /// Everything that the options name, before any search.
   bool read_files() {
-    const runner::ModelPorts ports = ports_of(compilation_.graph());
+    const runner::ModelPorts ports = request::ports_of(compilation_.graph());
     std::optional<Samples> calibrating;
     if (!request_.calibrate.empty()) {
       calibrating = read_samples(request_.calibrate, run_, ports, "--calibrate", diags_);
@@ -117,7 +118,7 @@ class ModelQuantizer {
     meter_ = ErrorMeter::create(compilation_, model_.floats, *samples_, labels_, diags_);
     if (!meter_) return false;
     if (limits_.least_accuracy && !ErrorLimits{{}, limits_.least_accuracy}.hold(
-                                      {{}, ClassAccuracy{meter_->right_in_f32(), 0, meter_->count()}})) {
+                                      {{}, report::ClassAccuracy{meter_->right_in_f32(), 0, meter_->count()}})) {
       return diags_.error_at(Code::LimitExceeded, option_of(limits_), "in f32 the model has {} of {} right, {:.4g}",
                              meter_->right_in_f32(), meter_->count(),
                              static_cast<double>(meter_->right_in_f32()) / static_cast<double>(meter_->count()));
@@ -133,8 +134,8 @@ class ModelQuantizer {
     return names;
   }
 
-  std::optional<QuantizeReport> report(const ChosenSites& chosen) const {
-    QuantizeReport report;
+  std::optional<report::QuantizeReport> report(const ChosenSites& chosen) const {
+    report::QuantizeReport report;
     report.calibration =
         fmt::format("{} over {}", calibration_.method, runtime::counted(calibration_.samples, "input"));
     report.sites = model_.sites.sites.size();
@@ -151,13 +152,13 @@ class ModelQuantizer {
       groups.push_back(group.sites);
     }
     if (meter_ && !groups.empty()) {
-      const std::optional<std::vector<QuantizationError>> errors = meter_->of_groups(model_, groups, diags_);
+      const std::optional<std::vector<report::QuantizationError>> errors = meter_->of_groups(model_, groups, diags_);
       if (!errors) return std::nullopt;
       for (size_t i = 0; i < groups.size(); ++i) report.parts[i].error = (*errors)[i];
     }
     if (!chosen.given_up.empty()) report.limit = option_of(limits_);
     for (const auto& [group, error] : chosen.given_up) {
-      const bool is_known = group.saved != Cost();
+      const bool is_known = group.saved != place::Cost();
       report.given_up.push_back(
           {"", names_of(group.sites), is_known ? std::optional(group.saved) : std::nullopt, error});
     }
@@ -169,7 +170,7 @@ class ModelQuantizer {
   }
 
   /// Those that the model did not have. Conversions of an Add belong to it.
-  void count_conversions(const ir::Graph& graph, QuantizeReport* report) const {
+  void count_conversions(const ir::Graph& graph, report::QuantizeReport* report) const {
     for (ir::NodeId id : graph.node_ids()) {
       const std::string& name = graph.node_name(id);
       const ir::Node& node = graph.node(id);
@@ -184,8 +185,8 @@ class ModelQuantizer {
     }
   }
 
-  Compilation& compilation_;
-  const QuantizeRequest& request_;
+  compilation::Compilation& compilation_;
+  const request::QuantizeRequest& request_;
   const runner::RunRequest& run_;
   support::Diagnostics& diags_;
   ErrorLimits limits_{request_.max_error, request_.min_accuracy};
@@ -198,12 +199,13 @@ class ModelQuantizer {
 
 }  // namespace
 
-std::optional<QuantizeReport> quantize_model(Compilation& compilation, const QuantizeRequest& request,
-                                             const runner::RunRequest& run, support::Diagnostics& diags) {
+std::optional<report::QuantizeReport> quantize_model(compilation::Compilation& compilation,
+                                                     const request::QuantizeRequest& request,
+                                                     const runner::RunRequest& run, support::Diagnostics& diags) {
   if (!compilation.model().placement.empty()) {
     return diags.error_at(Code::BadOption, "--calibrate", "the model is placed already: it stays as it is written");
   }
   return ModelQuantizer(compilation, request, run, diags).quantize();
 }
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

@@ -17,11 +17,12 @@
 #include "compiler/compilation/compilation.h"
 #include "compiler/report/quantize_report.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 
 /// After the passes; the compilation then has the quantised graph. `run`: scale and formats of input files, the inputs
 /// on which errors are measured if there are any, and labels. Returns nullopt after an error.
-std::optional<QuantizeReport> quantize_model(Compilation& compilation, const QuantizeRequest& request,
-                                             const runner::RunRequest& run, support::Diagnostics& diags);
+std::optional<report::QuantizeReport> quantize_model(compilation::Compilation& compilation,
+                                                     const request::QuantizeRequest& request,
+                                                     const runner::RunRequest& run, support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

@@ -7,7 +7,7 @@
 
 #include "runtime/runner/tensor_files.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 namespace {
 
 using runner::BoundInput;
@@ -117,4 +117,4 @@ std::vector<Tensor> Samples::inputs(int64_t index) const {
   return inputs;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

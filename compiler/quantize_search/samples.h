@@ -12,7 +12,7 @@
 #include "runtime/runner/run_request.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 
 class Samples {
  public:
@@ -35,4 +35,4 @@ std::optional<Samples> read_samples(const std::vector<runner::NamedFile>& files,
                                     const runner::ModelPorts& model, const std::string& option,
                                     support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

@@ -5,7 +5,7 @@
 
 #include "compiler/request/constraints.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 namespace {
 
 /// The node of the quantised graph that does the work of a node in f32; invalid where none does.
@@ -34,12 +34,12 @@ std::vector<SiteGroup> TriedSites::groups() const {
   return groups;
 }
 
-SiteTrials::SiteTrials(Compilation& compilation, const QuantizableModel& model, std::vector<std::string> backends,
-                       support::Diagnostics& diags)
+SiteTrials::SiteTrials(compilation::Compilation& compilation, const QuantizableModel& model,
+                       std::vector<std::string> backends, support::Diagnostics& diags)
     : compilation_(compilation), model_(model), backends_(std::move(backends)), diags_(diags) {}
 
 bool SiteTrials::read_constraints_once() {
-  if (!constraints_) constraints_ = read_constraints(compilation_.settings(), model_.floats, diags_);
+  if (!constraints_) constraints_ = request::read_constraints(compilation_.settings(), model_.floats, diags_);
   return constraints_.has_value();
 }
 
@@ -84,8 +84,8 @@ bool SiteTrials::is_allowed(const std::string& backend) const {
   return backends_.empty() || std::find(backends_.begin(), backends_.end(), backend) != backends_.end();
 }
 
-std::optional<FoundPlacement> SiteTrials::search(support::Diagnostics& diags) {
-  std::optional<Candidates> candidates = compilation_.find_candidates({}, nullptr, diags);
+std::optional<search::FoundPlacement> SiteTrials::search(support::Diagnostics& diags) {
+  std::optional<compilation::Candidates> candidates = compilation_.find_candidates({}, nullptr, diags);
   if (!candidates) return std::nullopt;
   place::Strategy strategy = compilation_.strategy();
   if (place::is_measured(strategy)) strategy = {};
@@ -97,7 +97,7 @@ std::optional<TriedSites> SiteTrials::place(const std::vector<bool>& wanted) {
   TriedSites tried{wanted, quantize_graph(model_.floats, model_.sites, model_.ranges, wanted), {}};
   adopt(tried);
   support::Diagnostics quiet(diags_.sources());
-  if (std::optional<FoundPlacement> found = search(quiet)) {
+  if (std::optional<search::FoundPlacement> found = search(quiet)) {
     tried.placement = std::move(found->placement);
     tried.cost = found->predicted;
   }
@@ -134,4 +134,4 @@ void SiteTrials::adopt(const TriedSites& tried) {
   compilation_.replace_graph(tried.quantized.graph, constraints_on(tried.quantized));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

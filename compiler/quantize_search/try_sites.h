@@ -11,7 +11,7 @@
 #include "compiler/compilation/compilation.h"
 #include "compiler/quantize/quantize_graph.h"
 
-namespace collage::driver {
+namespace collage::quantize_search {
 
 /// What can be quantised, of a model after its passes.
 struct QuantizableModel {
@@ -30,7 +30,7 @@ struct TriedSites {
   std::vector<bool> wanted;  ///< by site
   quantize::QuantizedGraph quantized;
   ir::Placement placement;  ///< empty: there is none, the constraints forbid it
-  Cost cost = Cost::max();
+  place::Cost cost = place::Cost::max();
 
   bool is_possible() const { return !placement.empty(); }
   bool has_integers() const;
@@ -41,7 +41,7 @@ struct TriedSites {
 class SiteTrials {
  public:
   /// `backends`: that may work on integers; empty: all. The model must outlive the trials.
-  SiteTrials(Compilation& compilation, const QuantizableModel& model, std::vector<std::string> backends,
+  SiteTrials(compilation::Compilation& compilation, const QuantizableModel& model, std::vector<std::string> backends,
              support::Diagnostics& diags);
 
   /// The best placement with these sites quantised; an impossible one where constraints want what only the other form
@@ -59,17 +59,17 @@ class SiteTrials {
  private:
   bool read_constraints_once();
   std::vector<place::Constraint> constraints_on(const quantize::QuantizedGraph& quantized) const;
-  std::optional<FoundPlacement> search(support::Diagnostics& diags);
+  std::optional<search::FoundPlacement> search(support::Diagnostics& diags);
   /// The integers of sites are made by backends that may, and by the host, of which `settle` takes them away.
   void forbid_others(const quantize::QuantizedGraph& quantized, std::vector<place::Constraint>* constraints) const;
   bool is_allowed(const std::string& backend) const;
   bool may_stay(size_t site, const std::string& backend) const;
 
-  Compilation& compilation_;
+  compilation::Compilation& compilation_;
   const QuantizableModel& model_;
   std::vector<std::string> backends_;
   support::Diagnostics& diags_;
   std::optional<std::vector<place::Constraint>> constraints_;  ///< on the nodes of the model in f32
 };
 
-}  // namespace collage::driver
+}  // namespace collage::quantize_search

@@ -11,7 +11,7 @@
 #include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using runtime::counted, runtime::with_prefix;
@@ -151,4 +151,4 @@ std::string backend_table(const ir::Graph& graph, const ir::Placement& placement
   return BackendTable(graph, placement, report, width).text();
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -15,9 +15,9 @@
 
 #include "compiler/report/report.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// The lines of the table, at most `width` columns wide.
 std::string backend_table(const ir::Graph& graph, const ir::Placement& placement, const Report& report, size_t width);
 
-}  // namespace collage::driver
+}  // namespace collage::report

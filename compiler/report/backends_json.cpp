@@ -5,11 +5,11 @@
 
 #include "compiler/report/json_text.h"
 
-namespace collage::driver {
+namespace collage::report {
 
-std::string to_json(const std::vector<BackendInfo>& list) {
+std::string to_json(const std::vector<request::BackendInfo>& list) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const BackendInfo& one : list) {
+  for (const request::BackendInfo& one : list) {
     json.push_back({{"name", one.name}, {"kind", name_of(one.kind)}, {"runs_by", one.runs_by}});
     if (!one.reason.empty()) json.back()["reason"] = one.reason;
     json.back()["rules"] = one.rules;
@@ -18,4 +18,4 @@ std::string to_json(const std::vector<BackendInfo>& list) {
   return printed(json);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

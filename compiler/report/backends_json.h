@@ -7,9 +7,9 @@
 
 #include "compiler/request/backend_list.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// `[{name, kind, runs_by, reason, rules, file}]`; `reason` where a backend is absent.
-std::string to_json(const std::vector<BackendInfo>& list);
+std::string to_json(const std::vector<request::BackendInfo>& list);
 
-}  // namespace collage::driver
+}  // namespace collage::report

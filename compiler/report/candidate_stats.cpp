@@ -8,7 +8,7 @@
 
 #include "compiler/ir/ops/op_def.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 /// Text that two candidates share if and only if one measurement serves both. Values are numbered by first use.
@@ -81,4 +81,4 @@ size_t count_truncated(const place::BuiltProblem& built) {
   return count;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

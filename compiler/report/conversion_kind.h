@@ -4,7 +4,7 @@
 
 #include "compiler/ir/placement/placement.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 enum class ConversionKind { Copy, Cast, Reorder };
 
@@ -13,4 +13,4 @@ inline ConversionKind kind_of(const ir::Conversion& conversion) {
   return conversion.from.storage != conversion.to.storage ? ConversionKind::Cast : ConversionKind::Reorder;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -4,7 +4,7 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/report/conversion_kind.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 ModelFigures figures_of(const ir::Graph& graph) {
   ModelFigures figures;
@@ -49,4 +49,4 @@ ConversionFigures conversion_figures(const ir::Graph& graph, const ir::Placement
   return figures;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 #include "compiler/ir/placement/placement.h"
 #include "runtime/core/duration.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 struct ModelFigures {
   size_t ops = 0;
@@ -38,4 +38,4 @@ struct ConversionFigures {
 };
 ConversionFigures conversion_figures(const ir::Graph& graph, const ir::Placement& placement);
 
-}  // namespace collage::driver
+}  // namespace collage::report

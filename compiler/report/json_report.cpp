@@ -6,9 +6,10 @@
 
 #include "compiler/report/figures.h"
 #include "compiler/report/json_text.h"
+#include "compiler/report/simulated.h"
 #include "include/collage/version.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -37,17 +38,10 @@ ordered_json backend_rows(const ir::Graph& graph, const ir::Placement& placement
 }
 
 /// What of the prediction is on models of chips. Null where nothing is.
-ordered_json models_object(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
-  std::map<std::string, BackendFigures> all = figures_by_backend(graph, placement);
-  ordered_json names = ordered_json::array();
-  Duration cost;
-  for (const BackendRow& row : report.backends) {
-    if (!row.is_simulated || all[row.backend].partitions == 0) continue;
-    names.push_back(row.backend);
-    cost += all[row.backend].cost;
-  }
-  if (names.empty()) return {};
-  return {{"backends", std::move(names)}, {"predicted_s", cost.seconds()}};
+ordered_json models_object(const ir::Placement& placement, const Report& report) {
+  const ModelShare share = share_of_models(placement, report.backends);
+  if (share.models.empty()) return {};
+  return {{"backends", share.models}, {"predicted_s", share.cost.seconds()}};
 }
 
 ordered_json answer_objects(const std::vector<Answer>& answers) {
@@ -79,8 +73,7 @@ ordered_json summary_object(const ir::Graph& graph, const ir::Placement& placeme
   ordered_json json = model_object(graph);
   json["search"] = search_object(report);
   json["backends"] = backend_rows(graph, placement, report);
-  if (ordered_json models = models_object(graph, placement, report); !models.is_null())
-    json["simulated"] = std::move(models);
+  if (ordered_json models = models_object(placement, report); !models.is_null()) json["simulated"] = std::move(models);
   const ConversionFigures conversions = conversion_figures(graph, placement);
   json["conversions"] = {{"reorders", conversions.reorders},
                          {"copies", conversions.copies},
@@ -142,4 +135,4 @@ std::string comparison_json(const ir::Graph& graph, const ordered_json& comparis
   return printed(comparison_object(graph, comparison));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -44,7 +44,7 @@
 #include "compiler/report/explain/answer.h"
 #include "compiler/report/report.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 std::string summary_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
@@ -55,4 +55,4 @@ std::string answers_json(const ir::Graph& graph, const ir::Placement& placement,
 /// `comparison`: what stands at `compare`.
 std::string comparison_json(const ir::Graph& graph, const nlohmann::ordered_json& comparison);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 
 #include "compiler/report/report.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// As all documents are written: indented, with a mark in place of bytes that are not UTF-8.
 std::string printed(const nlohmann::ordered_json& json);
@@ -30,4 +30,4 @@ nlohmann::ordered_json model_object(const ir::Graph& graph);
 /// The document of `--json=FILE`, as a part of others.
 nlohmann::ordered_json placement_object(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -13,7 +13,7 @@
 #include "compiler/ir/ops/op_def.h"
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using ir::NodeId;
@@ -60,14 +60,15 @@ class Table {
 };
 
 /// What the partitions of each place cost, and the conversions.
-std::map<std::string, Duration> costs_of(const ir::Placement& placement) {
-  std::map<std::string, Duration> costs;
+std::map<std::string, runtime::Duration> costs_of(const ir::Placement& placement) {
+  std::map<std::string, runtime::Duration> costs;
   for (const ir::Partition& partition : placement.partitions) costs[place_text(partition)] += partition.cost;
   for (const ir::Conversion& conversion : placement.conversions) costs["conversions"] += conversion.cost;
   return costs;
 }
 
-std::set<std::string> places_of(const std::map<std::string, Duration>& a, const std::map<std::string, Duration>& b) {
+std::set<std::string> places_of(const std::map<std::string, runtime::Duration>& a,
+                                const std::map<std::string, runtime::Duration>& b) {
   std::set<std::string> places;
   for (const auto* costs : {&a, &b}) {
     for (const auto& [place, cost] : *costs) places.insert(place);
@@ -108,7 +109,7 @@ nlohmann::ordered_json placement_diff_object(const ir::Graph& graph, const Named
                        {"predicted_s", {a.found.predicted.value(), b.found.predicted.value()}},
                        {"partitions", {x.partitions.size(), y.partitions.size()}},
                        {"conversions", {x.conversions.size(), y.conversions.size()}}};
-  std::map<std::string, Duration> before = costs_of(x), after = costs_of(y);
+  std::map<std::string, runtime::Duration> before = costs_of(x), after = costs_of(y);
   json["places"] = ordered_json::array();
   for (const std::string& place : places_of(before, after)) {
     json["places"].push_back({{"place", place}, {"cost_s", {before[place].seconds(), after[place].seconds()}}});
@@ -137,8 +138,8 @@ std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a
   table.add("predicted", human(a.found.predicted), human(b.found.predicted), change);
   table.add("partitions", std::to_string(x.partitions.size()), std::to_string(y.partitions.size()));
   table.add("conversions", std::to_string(x.conversions.size()), std::to_string(y.conversions.size()));
-  std::map<std::string, Duration> before = costs_of(x), after = costs_of(y);
-  auto cost_text = [](const std::map<std::string, Duration>& costs, const std::string& place) {
+  std::map<std::string, runtime::Duration> before = costs_of(x), after = costs_of(y);
+  auto cost_text = [](const std::map<std::string, runtime::Duration>& costs, const std::string& place) {
     auto it = costs.find(place);
     return it == costs.end() ? "-" : human(it->second);
   };
@@ -157,4 +158,4 @@ std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a
   return text + moved + regrouped;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -17,11 +17,11 @@
 
 #include "compiler/search/found_placement.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 struct NamedPlacement {
   std::string name;
-  FoundPlacement found;
+  search::FoundPlacement found;
 };
 
 /// `{a, b, predicted_s: [2], partitions: [2], conversions: [2], places: [{place, cost_s: [2]}], moved: [{node, op,
@@ -30,4 +30,4 @@ nlohmann::ordered_json placement_diff_object(const ir::Graph& graph, const Named
 
 std::string print_placement_diff(const ir::Graph& graph, const NamedPlacement& a, const NamedPlacement& b);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -17,7 +17,7 @@
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/runner/time_plan.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using runtime::Duration;
@@ -187,4 +187,4 @@ std::string to_json(const Profile& profile) {
   return printed(json);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -12,7 +12,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// One kernel, copy, conversion or call of a library.
 struct ProfileRow {
@@ -68,4 +68,4 @@ std::string print(const Profile& profile, size_t rows);
 /// `host`. Fields of a row after `seconds` are left out where they say nothing.
 std::string to_json(const Profile& profile);
 
-}  // namespace collage::driver
+}  // namespace collage::report

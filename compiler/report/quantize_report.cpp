@@ -12,7 +12,7 @@
 #include "compiler/report/json_text.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -118,4 +118,4 @@ ordered_json to_json(const QuantizeReport& report) {
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

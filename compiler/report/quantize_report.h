@@ -9,7 +9,7 @@
 
 #include "compiler/place/problem/cost.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// Differences of results from those in f32.
 struct QuantizationError {
@@ -55,4 +55,4 @@ struct QuantizeReport {
 std::string to_string(const QuantizeReport& report);
 nlohmann::ordered_json to_json(const QuantizeReport& report);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/report/json_text.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 std::string printed(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -102,4 +102,4 @@ nlohmann::ordered_json placement_object(const ir::Graph& graph, const ir::Placem
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

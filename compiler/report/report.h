@@ -17,7 +17,7 @@
 #include "runtime/core/duration.h"
 #include "runtime/core/wrapped.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 using place::Cost;
 using runtime::Duration;
@@ -82,4 +82,4 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
 /// The JSON of a placement. Nodes are named by their first result.
 std::string placement_json(const ir::Graph& graph, const ir::Placement& placement, const Report& report);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 #include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 /// `npu, a model of a chip`, `npu, dsp, models of chips`
@@ -19,10 +19,10 @@ std::string names_text(const std::vector<std::string>& models) {
 
 }  // namespace
 
-std::vector<std::string> models_among(const std::vector<Activation>& activations,
+std::vector<std::string> models_among(const std::vector<request::Activation>& activations,
                                       const std::vector<std::string>& shown) {
   std::vector<std::string> models;
-  for (const Activation& activation : activations) {
+  for (const request::Activation& activation : activations) {
     const ir::Backend& backend = *activation.active.backend;
     if (is_simulated(backend) && std::find(shown.begin(), shown.end(), backend.name) != shown.end())
       models.push_back(backend.name);
@@ -30,15 +30,30 @@ std::vector<std::string> models_among(const std::vector<Activation>& activations
   return models;
 }
 
-std::string share_of_models(const std::vector<std::string>& models, runtime::Duration cost) {
-  if (models.empty()) return "";
-  return fmt::format("{} of it on {}: no device runs {}", human(cost), names_text(models),
-                     models.size() == 1 ? "it" : "them");
+ModelShare share_of_models(const ir::Placement& placement, const std::vector<BackendRow>& backends) {
+  ModelShare share;
+  for (const BackendRow& row : backends) {
+    if (!row.is_simulated) continue;
+    bool is_used = false;
+    for (const ir::Partition& partition : placement.partitions) {
+      if (partition.backend != row.backend) continue;
+      share.cost += partition.cost;
+      is_used = true;
+    }
+    if (is_used) share.models.push_back(row.backend);
+  }
+  return share;
 }
 
-std::string without_models(const std::vector<Activation>& activations, bool allows_simulated) {
+std::string to_string(const ModelShare& share) {
+  if (share.models.empty()) return "";
+  return fmt::format("{} of it on {}: no device runs {}", human(share.cost), names_text(share.models),
+                     share.models.size() == 1 ? "it" : "them");
+}
+
+std::string without_models(const std::vector<request::Activation>& activations, bool allows_simulated) {
   std::string real = "host";
-  for (const Activation& activation : activations) {
+  for (const request::Activation& activation : activations) {
     const ir::Backend& backend = *activation.active.backend;
     const bool is_real = activation.absent.empty() && !is_simulated(backend) && backend.name != "host";
     if (is_real) runtime::add_to_list(real, backend.name, ",");
@@ -46,7 +61,7 @@ std::string without_models(const std::vector<Activation>& activations, bool allo
   return fmt::format("{}with `-t {}`", allows_simulated ? "without `--simulated`, or " : "", real);
 }
 
-std::string simulated_line(const std::vector<Activation>& activations, const std::vector<std::string>& shown,
+std::string simulated_line(const std::vector<request::Activation>& activations, const std::vector<std::string>& shown,
                            bool allows_simulated) {
   const std::vector<std::string> models = models_among(activations, shown);
   if (models.empty()) return "";
@@ -62,4 +77,4 @@ std::string no_latency_text(const std::vector<std::string>& models, size_t ops, 
                      runtime::counted(ops, "operator"), names_text(models), without);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -15,7 +15,7 @@
 #include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using runtime::counted, runtime::with_prefix;
@@ -66,20 +66,6 @@ std::string search_text(const Report& report) {
   }
   if (report.is_known) time += ", searched before";
   return fmt::format("{} in {}: {}{}{}", outcome_text(report), time, value_text(report), bound, besides(report));
-}
-
-/// What of the prediction is on models of chips.
-std::string models_text(const ir::Graph& graph, const ir::Placement& placement, const Report& report) {
-  const std::map<std::string, BackendFigures> figures = figures_by_backend(graph, placement);
-  std::vector<std::string> models;
-  Duration cost;
-  for (const BackendRow& row : report.backends) {
-    const auto used = figures.find(row.backend);
-    if (!row.is_simulated || used == figures.end()) continue;
-    models.push_back(row.backend);
-    cost += used->second.cost;
-  }
-  return share_of_models(models, cost);
 }
 
 /// `34 kernels, 4 compiled, 30 from cache   128 kB`
@@ -147,7 +133,7 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   line("growth", growth_text(report));
   line("costs", report.costs);
   line("search", search_text(report));
-  line("", models_text(graph, placement, report));
+  line("", to_string(share_of_models(placement, report.backends)));
   line("limits", limits_text(report));
   line("considered", report.considered);
   line("evolve", report.evolved);
@@ -164,4 +150,4 @@ std::string summary(const ir::Graph& graph, const ir::Placement& placement, cons
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

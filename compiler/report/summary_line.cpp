@@ -7,7 +7,7 @@
 
 #include "runtime/core/wrapped.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 std::string summary_line(std::string_view label, std::string_view text, size_t width) {
   const size_t column = std::max(kLabelColumns, runtime::columns_of(label));
@@ -27,4 +27,4 @@ std::string summary_lines(std::string_view lines, size_t width) {
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

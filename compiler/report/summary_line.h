@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace collage::driver {
+namespace collage::report {
 
 inline constexpr size_t kLabelColumns = 12;
 /// The narrowest table that has room for its columns.
@@ -18,4 +18,4 @@ std::string summary_line(std::string_view label, std::string_view text, size_t w
 /// Lines of that form, each of them wrapped.
 std::string summary_lines(std::string_view lines, size_t width);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 constexpr double kLeastShown = 0.01;  ///< of the total
@@ -24,7 +24,7 @@ double other_of(const TimeSpent& spent) {
 
 std::string seconds_text(double seconds) {
   constexpr double kMinute = 60;
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 0.9995) return fmt::format("{:.3g} ms", seconds * 1e3);
   if (seconds < kMinute) return fmt::format("{:.3g} s", seconds);
   const auto whole = static_cast<int64_t>(std::lround(seconds));
   return fmt::format("{} min {} s", whole / 60, whole % 60);
@@ -54,4 +54,4 @@ nlohmann::ordered_json to_json(const TimeSpent& spent) {
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace collage::driver {
+namespace collage::report {
 
 struct TimeSpent {
   double total = 0;  ///< seconds; 0: nobody counted
@@ -28,4 +28,4 @@ std::string to_string(const TimeSpent& spent);
 /// {total_s, measuring_s, search_s, …, other_s, rounds}
 nlohmann::ordered_json to_json(const TimeSpent& spent);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -7,7 +7,7 @@
 
 #include "runtime/core/host_space.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 std::string partition_name(const runtime::Plan& plan, int partition) {
@@ -53,7 +53,7 @@ std::string node_of(const runtime::Plan& plan, const runtime::Step& step, int op
   if (library == nullptr || library->partition < 0 || op < 0) return "";
   const std::vector<std::string>& nodes = plan.partitions[static_cast<size_t>(library->partition)].nodes;
   // Rewrites of its rule file may have made other operators of them.
-  return nodes.size() == library->program.ops.size() ? nodes[static_cast<size_t>(op)] : "";
+  return nodes.size() == library->call.program.ops.size() ? nodes[static_cast<size_t>(op)] : "";
 }
 
 std::vector<TimedCall> parts_of(const runtime::Plan& plan, const runtime::Step& step, const TimedCall& call,
@@ -86,7 +86,7 @@ std::vector<TimedCall> calls_of(const runtime::Plan& plan, const runtime::Step& 
   if (const auto* host = std::get_if<runtime::HostStep>(&step)) {
     for (const runtime::HostCall& any : host->calls) calls.push_back(call_of(plan, any, host->partition));
   } else if (const auto* library = std::get_if<runtime::LibraryStep>(&step)) {
-    add_whole(library->library, library->partition);
+    add_whole(library->call.library, library->partition);
   } else if (const auto* device = std::get_if<runtime::DeviceStep>(&step)) {
     add_whole(plan.devices[static_cast<size_t>(device->device)].space, device->partition);
   } else if (const auto* convert = std::get_if<runtime::ConvertStep>(&step);
@@ -155,4 +155,4 @@ void TimedCalls::keep_run() {
   }
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

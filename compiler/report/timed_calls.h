@@ -11,7 +11,7 @@
 
 #include "runtime/exec/executor.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// A call of a step, the step itself, or a part of a library's call.
 struct TimedCall {
@@ -66,4 +66,4 @@ class TimedCalls {
 /// The calls of a step without times: what names it in a timeline, too. Copies from and to other hosts are none.
 std::vector<TimedCall> calls_of(const runtime::Plan& plan, const runtime::Step& step);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -6,7 +6,7 @@
 #include "runtime/core/duration.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 std::string time_text(double seconds) {
@@ -16,13 +16,14 @@ std::string time_text(double seconds) {
 }  // namespace
 
 std::string reason_of(const PlanTimes& times) {
-  if (times.is_disturbed) return "the machine was busy; on a quiet one it takes less";
+  const bool is_less = times.measured < times.predicted;
+  if (times.is_disturbed && !is_less) return "the machine was busy; on a quiet one it takes less";
   if (times.has_estimates) return "costs are estimates of rule files; `--costs=measured` measures them";
-  if (times.timed && times.measured <= kMostRatio * *times.timed) {
-    return fmt::format("its parts take less alone than one after the other; as a whole it was timed before, at {}",
-                       time_text(*times.timed));
+  if (times.timed && times.measured <= kMostRatio * *times.timed && *times.timed <= kMostRatio * times.measured) {
+    return fmt::format("its parts take {} alone than one after the other; as a whole it was timed before, at {}",
+                       is_less ? "more" : "less", time_text(*times.timed));
   }
-  if (times.on_reference_kernels > 0)
+  if (times.on_reference_kernels > 0 && !is_less)
     return runtime::counted(times.on_reference_kernels, "operator") + " run on reference kernels";
   return "`collagec verify-costs` compares each partition";
 }
@@ -33,4 +34,4 @@ std::string verdict_of(const PlanTimes& times) {
                      reason_of(times));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

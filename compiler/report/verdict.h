@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 
-namespace collage::driver {
+namespace collage::report {
 
 /// A measured time may be so many times what was predicted without a word about it.
 inline constexpr double kMostRatio = 1.3;
+/// Measured times of two plans agree where one is at most so many times the other.
+inline constexpr double kAgrees = 1.15;
 
 struct PlanTimes {
   double measured = 0;              ///< seconds, a median
@@ -23,7 +25,8 @@ struct PlanTimes {
 /// `3.0 times the 23.56 ms predicted: …`, with what is known of the reason. Empty where it is at most 1.3 times.
 std::string verdict_of(const PlanTimes& times);
 
-/// Why what was measured is not what was predicted, of several plans: one sentence, or what tells more.
+/// Why what was measured is not what was predicted: one sentence, or the command that tells more. Where plans are
+/// compared, nothing need be predicted.
 std::string reason_of(const PlanTimes& times);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -12,7 +12,7 @@
 #include "runtime/core/host_space.h"
 #include "runtime/runner/time_plan.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 /// True for the end of a copy between two hosts, of a part, that waits for the other one.
@@ -172,4 +172,4 @@ std::string print(const VerifyReport& report) {
                      100 * report.additive_error(), time_text(report.sum.alone), time_text(report.end_to_end.alone));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

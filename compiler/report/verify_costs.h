@@ -27,7 +27,7 @@
 #include "compiler/plan/targets.h"
 #include "runtime/exec/executor.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 struct VerifyRow {
   std::string partition;  ///< or `conversions`
@@ -64,4 +64,4 @@ runtime::Result<VerifyReport> verify_costs(const LoadedPlan& loaded, const std::
 
 std::string print(const VerifyReport& report);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,9 +9,9 @@
 
 #include "compiler/ir/graph/graph.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// By node; the sum is 1. Nodes without work have equal shares where no other has any.
 std::vector<double> work_shares(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes);
 
-}  // namespace collage::driver
+}  // namespace collage::report

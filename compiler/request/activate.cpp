@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/jit.h"
+#include "compiler/ir/rules/how_to_activate.h"
 #include "compiler/request/library_trial.h"
 #include "compiler/request/target_words.h"
 #include "runtime/core/text.h"
@@ -11,7 +12,7 @@
 #include "runtime/libraries/plugin/plugin.h"
 #include "runtime/support/file_access.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using support::Code;
@@ -99,8 +100,7 @@ std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const 
       const ir::Backend& backend = *activation.active.backend;
       activation.is_unnamed_model = is_simulated(backend) && !is_named(backend, request);
       if (activation.is_unnamed_model) {
-        activation.absent =
-            fmt::format("a model of a chip, no device: `-t {}` or `--simulated` lets it take part", backend.name);
+        activation.absent = ir::how_to_activate(backend);
       } else {
         find_absence(activation);
       }
@@ -174,4 +174,4 @@ plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activ
   return targets;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

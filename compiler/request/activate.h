@@ -18,7 +18,7 @@
 #include "compiler/plan/targets.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 struct Activation {
   place::ActiveBackend active;    ///< with the attributes that `-t` sets
@@ -57,4 +57,4 @@ bool allow_rounding(const std::vector<std::string>& options, std::vector<Activat
 /// attributes of the activations.
 plan::PlanTargets plan_targets(const ir::RuleSet& rules, const std::vector<Activation>& activations, int threads);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -7,7 +7,7 @@
 #include "runtime/core/text.h"
 #include "runtime/libraries/library.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 /// Returns the number in what a library says of itself: `2.6.3` of "2.6.3 isa 1023", the first letters of a hash.
@@ -52,4 +52,4 @@ std::vector<BackendInfo> list_backends(const ir::RuleSet& rules, const CodePermi
   return list;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

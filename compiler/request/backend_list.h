@@ -7,7 +7,7 @@
 
 #include "compiler/request/activate.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 enum class BackendKind {
   Real,    ///< runs on this machine
@@ -31,4 +31,4 @@ std::string_view name_of(BackendKind kind);
 std::vector<BackendInfo> list_backends(const ir::RuleSet& rules, const CodePermission& permission,
                                        support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::request

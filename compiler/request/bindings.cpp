@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/core/text.h"
 #include "runtime/runner/tensor_files.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 std::string add_bindings(const std::string& text, const std::string& option, std::vector<ir::ShapeBinding>& bindings) {
   for (size_t begin = 0; begin <= text.size();) {
@@ -41,16 +42,14 @@ std::string add_buckets(const std::string& text, std::vector<std::vector<ir::Sha
   std::set<std::string> seen;
   std::vector<std::vector<ir::ShapeBinding>> combined;
   for (const std::vector<ir::ShapeBinding>& bucket : buckets) {
-    for (size_t begin = equals + 1; begin <= text.size();) {
-      const size_t end = std::min(text.find(',', begin), text.size());
-      std::optional<std::vector<ir::SizeRange>> sizes = ir::parse_sizes(text.substr(begin, end - begin));
-      if (!sizes || sizes->empty()) return fmt::format("`{}` is no size", text.substr(begin, end - begin));
+    for (const std::string& entry : runtime::split(text.substr(equals + 1), ',')) {
+      std::optional<std::vector<ir::SizeRange>> sizes = ir::parse_sizes(entry);
+      if (!sizes || sizes->empty()) return fmt::format("`{}` is no size", entry);
       if (&bucket == &buckets.front() && !seen.insert(ir::to_string(*sizes)).second) {
-        return fmt::format("`{}` is given twice", text.substr(begin, end - begin));
+        return fmt::format("`{}` is given twice", entry);
       }
       combined.push_back(bucket);
       combined.back().push_back({name, std::move(*sizes), "--buckets " + name});
-      begin = end + 1;
     }
   }
   buckets = std::move(combined);
@@ -88,4 +87,4 @@ std::vector<ir::ShapeBinding> bindings_of(const std::map<std::string, ir::Tensor
   return bindings;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -11,7 +11,7 @@
 #include "runtime/runner/run_request.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// Reads `x=1x3x224x224,seq=1..512`; replaces those of `bindings` that have the same names. Returns what is wrong, or
 /// "". `option` names the place in messages: `--shape`.
@@ -30,4 +30,4 @@ std::optional<std::map<std::string, ir::Tensor>> read_given(const runner::RunReq
 /// The shapes of these tensors. With labels for each of a batch, the batch is run one by one: its size binds nothing.
 std::vector<ir::ShapeBinding> bindings_of(const std::map<std::string, ir::Tensor>& given, bool has_labels);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 constexpr CommandRow kCommands[] = {
@@ -33,4 +33,4 @@ std::string full_name(CommandName name) {
   return word.empty() ? "collagec" : "collagec " + std::string(word);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

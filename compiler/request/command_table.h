@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace collage::driver {
+namespace collage::request {
 
 enum class CommandName {
 #define COMMAND(name, word, arguments, purpose, details) name,
@@ -51,4 +51,4 @@ constexpr CommandSet operator|(CommandName a, CommandName b) {
   return CommandSet(a) | CommandSet(b);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

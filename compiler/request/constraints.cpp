@@ -9,8 +9,9 @@
 
 #include "compiler/request/select_nodes.h"
 #include "runtime/core/joined.h"
+#include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using ir::NodeId;
@@ -53,10 +54,8 @@ class ConstraintReader {
   /// `A,B,…`
   bool read_together(const std::string& text) {
     Constraint constraint{Constraint::Kind::Together, {}, "", -1, "--together " + text};
-    for (size_t begin = 0; begin <= text.size();) {
-      size_t comma = std::min(text.find(',', begin), text.size());
-      if (!select(text.substr(begin, comma - begin), constraint)) return false;
-      begin = comma + 1;
+    for (const std::string& selector : runtime::split(text, ',')) {
+      if (!select(selector, constraint)) return false;
     }
     std::set<NodeId> nodes(constraint.nodes.begin(), constraint.nodes.end());
     if (nodes.size() > 1) return add(std::move(constraint));
@@ -90,12 +89,9 @@ std::vector<std::pair<std::string, std::vector<NodeId>>> selected_in_part(const 
                                                                           const support::Diagnostics& diags) {
   support::Diagnostics unheard(diags.sources());
   std::vector<std::pair<std::string, std::vector<NodeId>>> all;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t comma = std::min(text.find(',', begin), text.size());
-    std::string selector = text.substr(begin, comma - begin);
+  for (std::string& selector : runtime::split(text, ',')) {
     if (std::optional<std::vector<NodeId>> nodes = select_nodes(selector, part, "", unheard))
       all.emplace_back(std::move(selector), std::move(*nodes));
-    begin = comma + 1;
   }
   return all;
 }
@@ -142,4 +138,4 @@ std::string constraint_in_part(const std::string& text, bool is_together, const 
   return nodes.size() > 1 ? here : "";
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

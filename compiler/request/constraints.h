@@ -13,7 +13,7 @@
 #include "compiler/request/requests.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// Returns them in the order place, forbid, together; nullopt after errors: a malformed option, a selector that selects
 /// nothing.
@@ -29,4 +29,4 @@ std::set<std::string> together_in_part(const std::string& text, const ir::Graph&
 std::string constraint_in_part(const std::string& text, bool is_together, const ir::Graph& part,
                                const support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::request

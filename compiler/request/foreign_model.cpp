@@ -10,7 +10,7 @@
 
 #include "runtime/io/file_bytes.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,8 +89,8 @@ bool is_safetensors(const Look& look) {
 
 /// A folder as Hugging Face's libraries write it, or weights in one.
 bool is_hugging_face(const Look& look) {
+  if (!look.is_folder) return is_safetensors(look) && look.has_beside("config.json");
   if (!look.has_beside("config.json")) return false;
-  if (!look.is_folder) return is_safetensors(look);
   constexpr const char* kWeights[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                       "pytorch_model.bin.index.json"};
   return std::any_of(std::begin(kWeights), std::end(kWeights), [&](const char* name) { return look.has_beside(name); });
@@ -175,7 +175,9 @@ bool is_plain(const std::string& path) {
   });
 }
 
+/// Reads much only of archives and pickles: of all others the first bytes say what they are.
 Look look_at(const std::string& path) {
+  constexpr size_t kFirstBytes = 16;
   constexpr size_t kLooksAt = size_t{1} << 18;
   Look look;
   look.path = path;
@@ -185,7 +187,8 @@ Look look_at(const std::string& path) {
     if (!look.path.has_filename()) look.path = look.path.parent_path();  // `saved/`
     return look;
   }
-  look.bytes = runtime::beginning_of_file(path, kLooksAt);
+  look.bytes = runtime::beginning_of_file(path, kFirstBytes);
+  if (is_zip(look) || is_pickle(look)) look.bytes = runtime::beginning_of_file(path, kLooksAt);
   const uintmax_t size = fs::file_size(path, error);
   look.size = error ? look.bytes.size() : size;
   return look;
@@ -219,4 +222,4 @@ bool report_foreign_model(const std::string& path, const ForeignModel& model, su
   return false;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

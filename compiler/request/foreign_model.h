@@ -7,7 +7,7 @@
 
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 struct ForeignModel {
   std::string what;     ///< `is a TensorFlow Lite model`
@@ -21,4 +21,4 @@ std::optional<ForeignModel> find_foreign_model(const std::string& path);
 /// Reports that the path holds such a model, with the way to ONNX. Returns false.
 bool report_foreign_model(const std::string& path, const ForeignModel& model, support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/request/graph_ports.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 runner::ModelPorts ports_of(const ir::Graph& graph) {
   const auto port_of = [&](ir::ValueId id) {
@@ -15,4 +15,4 @@ runner::ModelPorts ports_of(const ir::Graph& graph) {
   return ports;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

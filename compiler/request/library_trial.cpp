@@ -11,7 +11,7 @@
 #include "runtime/kernels/kernel.h"
 #include "runtime/libraries/library.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using runtime::Tensor;
@@ -69,4 +69,4 @@ LibraryTrial trial_for_nan() {
   };
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

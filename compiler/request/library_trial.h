@@ -9,7 +9,7 @@
 
 #include "runtime/core/attributes.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 using LibraryTrial = std::function<bool(std::string_view library, std::string_view op, const runtime::AttrMap& attrs)>;
 
@@ -18,4 +18,4 @@ using LibraryTrial = std::function<bool(std::string_view library, std::string_vi
 /// Answers are kept; calls may overlap.
 LibraryTrial trial_for_nan();
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -7,7 +7,7 @@
 #include "compiler/sema/rules/check_expr.h"
 #include "runtime/core/host_space.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 std::optional<size_t> parse_size(std::string_view text) {
   double number = 0;
@@ -78,4 +78,4 @@ void apply_memory_caps(const std::vector<place::MemoryLimit>& caps, plan::PlanTa
   }
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

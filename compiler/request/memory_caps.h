@@ -12,7 +12,7 @@
 #include "compiler/plan/targets.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// `4MiB`, `4 MiB`, `4096`.
 std::optional<size_t> parse_size(std::string_view text);
@@ -25,4 +25,4 @@ std::optional<std::vector<place::MemoryLimit>> read_memory_caps(const std::vecto
 /// Devices have the smaller of what they had and the cap.
 void apply_memory_caps(const std::vector<place::MemoryLimit>& caps, plan::PlanTargets& targets);
 
-}  // namespace collage::driver
+}  // namespace collage::request

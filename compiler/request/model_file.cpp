@@ -3,7 +3,7 @@
 
 #include "compiler/syntax/dump_model.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 std::unique_ptr<ModelSource> open_model(const ModelRequest& request, support::SourceManager& sources,
                                         support::Diagnostics& diags) {
@@ -26,4 +26,4 @@ std::optional<std::string> print_model_ast(const ModelRequest& request, support:
                         "an .onnx model has no syntax tree; `--emit=graph` prints it");
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

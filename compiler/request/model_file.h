@@ -9,7 +9,7 @@
 #include "compiler/request/requests.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// Reads the file. Returns null after an error.
 std::unique_ptr<ModelSource> open_model(const ModelRequest& request, support::SourceManager& sources,
@@ -23,4 +23,4 @@ std::optional<ModelFile> read_model_file(const ModelRequest& request, support::S
 std::optional<std::string> print_model_ast(const ModelRequest& request, support::SourceManager& sources,
                                            support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -14,7 +14,7 @@
 #include "runtime/io/file_bytes.h"
 #include "runtime/package/package.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using support::Code;
@@ -172,4 +172,4 @@ std::optional<ModelFile> ModelSource::specialise_whole(const Specialisation& to,
       .note("`collagec run {} --input NAME=FILE …` runs it in stages", path_.string());
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

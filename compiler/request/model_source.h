@@ -19,7 +19,7 @@
 #include "runtime/support/diagnostic.h"
 #include "runtime/support/file_access.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 struct ModelFile {
   std::filesystem::path path;
@@ -72,4 +72,4 @@ class ModelSource {
   std::optional<syntax::ModelAst> ast_;
 };
 
-}  // namespace collage::driver
+}  // namespace collage::request

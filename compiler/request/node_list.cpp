@@ -12,7 +12,7 @@
 #include "runtime/core/joined.h"
 #include "runtime/core/wrapped.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using Cells = std::array<std::string, 4>;
@@ -52,4 +52,4 @@ std::string list_nodes(const ir::Graph& graph, const support::SourceManager& sou
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -7,7 +7,7 @@
 #include "compiler/ir/graph/graph.h"
 #include "runtime/support/source_manager.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// A line for each node: its name, operator, results, and where it is written if that is known.
 ///
@@ -15,4 +15,4 @@ namespace collage::driver {
 ///     %y  Relu  f32[1, 16, 12, 12]  m.ir:5
 std::string list_nodes(const ir::Graph& graph, const support::SourceManager& sources);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -10,7 +10,7 @@
 #include "runtime/pool/pool.h"
 #include "runtime/tools/command_line/run_options.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using enum CommandName;
@@ -148,4 +148,4 @@ std::string with_infix(const std::string& path, const std::string& infix) {
       .string();
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

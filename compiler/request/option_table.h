@@ -15,7 +15,7 @@
 #include "compiler/request/command_table.h"
 #include "compiler/request/requests.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 template <typename Value>
 using Place = Value& (*)(Request&);
@@ -113,4 +113,4 @@ void for_each_output(Request& request, const std::function<void(std::string&)>& 
 /// `a.plan` and `stage2`  =>  `a.stage2.plan`. Streams and empty paths stay.
 std::string with_infix(const std::string& path, const std::string& infix);
 
-}  // namespace collage::driver
+}  // namespace collage::request

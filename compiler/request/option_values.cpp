@@ -9,7 +9,7 @@
 #include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using support::Code;
@@ -229,4 +229,4 @@ Texts paths_of(const OptionRow& row, const Request& request) {
   return texts_of(row, request);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

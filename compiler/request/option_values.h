@@ -8,7 +8,7 @@
 #include "compiler/request/option_table.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// Reads the texts; those of a list are added to it. `where` names the option in messages. After an error the request
 /// is as it was. False after an error.
@@ -34,4 +34,4 @@ std::string initial_text(const OptionRow& row);
 /// The paths in the values of a row whose values name files.
 std::vector<std::string> paths_of(const OptionRow& row, const Request& request);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -9,7 +9,7 @@
 #include "compiler/match/rewrite.h"
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 passes::Schedule pre_schedule(const place::ActiveBackends& active) {
   std::vector<const ir::Backend*> backends;
@@ -113,4 +113,4 @@ std::string to_string(const RewriteCounts& counts) {
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

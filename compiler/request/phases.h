@@ -10,7 +10,7 @@
 #include "compiler/passes/phases.h"
 #include "compiler/place/candidates/candidates.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// How often each rewrite was applied.
 using RewriteCounts = std::map<std::string, int>;
@@ -27,4 +27,4 @@ std::vector<passes::Pass> runnable(const passes::Schedule& schedule, const place
 /// `layer_norm 12x, strip_identity 1x`: those that were applied, or "".
 std::string to_string(const RewriteCounts& counts);
 
-}  // namespace collage::driver
+}  // namespace collage::request

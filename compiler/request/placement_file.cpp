@@ -11,7 +11,7 @@
 #include "runtime/core/joined.h"
 #include "runtime/core/layout.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using ir::NodeId;
@@ -370,4 +370,4 @@ std::optional<ir::Placement> read_placement_for(const sema::Model& model, const 
                         "the model has partitions of its own, and no placement can be followed");
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -21,7 +21,7 @@
 #include "runtime/support/diagnostic.h"
 #include "runtime/support/source_manager.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 std::string print_placement(const ir::Graph& graph, const ir::Placement& placement);
 
@@ -39,4 +39,4 @@ std::optional<ir::Placement> read_placement_for(const sema::Model& model, const 
                                                 const std::string& option, support::SourceManager& sources,
                                                 support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -5,7 +5,7 @@
 #include "compiler/request/rule_files.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 place::SearchOptions Settings::search() const {
   place::SearchOptions search;
@@ -21,6 +21,7 @@ place::SearchOptions Settings::search() const {
 
 std::vector<std::string> Settings::named_backends() const {
   std::vector<std::string> words = runtime::split(strategy.substr(strategy.find(':') + 1), ',');
+  words.insert(words.end(), named.begin(), named.end());
   for (const std::string& option : place) words.push_back(option.substr(option.rfind('=') + 1));
   for (const std::vector<std::string>* options : {&memory, &allow}) {
     for (const std::string& option : *options) words.push_back(option.substr(0, option.find('=')));
@@ -62,4 +63,4 @@ void complete(Request& request) {
   if (command == Simulate && costs.mode == CostMode::Choose) costs.mode = CostMode::Estimate;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -20,7 +20,7 @@
 #include "compiler/request/command_table.h"
 #include "runtime/runner/run_request.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// The stage after which the compilation stops, and what it prints there. `All`: it does not stop.
 enum class Emit { All, Ast, Passes, Nodes, Graph, Ir, Candidates, Placement, Lowering, Plan, Llvm, Asm, C, Onnx };
@@ -90,10 +90,11 @@ struct Settings {
   bool has_own_threads = false;                 ///< they were asked for: runs of small plans have as many
   codegen::CodeTarget code{};                   ///< of the host
   int evolve_evaluations = kEvolveEvaluations;  ///< placements that the strategy `evolve` measures
+  std::vector<std::string> named{};             ///< backends and devices that the request names elsewhere
 
   /// A budget of time alone lifts the usual limit of states.
   place::SearchOptions search() const;
-  /// Returns the words where options name backends: of `--place`, `--memory`, `--allow` and `--strategy`.
+  /// Returns `named`, and the words where options name backends: of `--place`, `--memory`, `--allow`, `--strategy`.
   std::vector<std::string> named_backends() const;
 };
 
@@ -182,4 +183,4 @@ struct Request {
 /// Adds what follows from the command and its options: that `simulate` estimates costs, which rules there are, …
 void complete(Request& request);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -7,7 +7,7 @@
 #include "compiler/sema/rules/build_rules.h"
 #include "runtime/support/installation.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 std::vector<std::string> default_rules() {
   const char* given = std::getenv("COLLAGE_RULES");
@@ -30,4 +30,4 @@ std::shared_ptr<const RuleFiles> read_rule_files(std::vector<std::string> paths,
   return std::make_shared<const RuleFiles>(RuleFiles{std::move(paths), std::move(*rules), std::move(texts)});
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -10,7 +10,7 @@
 #include "runtime/support/diagnostic.h"
 #include "runtime/support/source_manager.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 struct RuleFiles {
   std::vector<std::string> paths;        ///< files and folders, as given
@@ -26,4 +26,4 @@ std::vector<std::string> default_rules();
 std::shared_ptr<const RuleFiles> read_rule_files(std::vector<std::string> paths, support::SourceManager& sources,
                                                  support::Diagnostics& diags, bool allow_outside = false);
 
-}  // namespace collage::driver
+}  // namespace collage::request

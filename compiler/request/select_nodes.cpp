@@ -9,7 +9,7 @@
 
 #include "compiler/ir/ops/op_def.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using ir::NodeId;
@@ -125,4 +125,4 @@ std::optional<std::vector<NodeId>> select_nodes(std::string selector, const ir::
       .note("nodes are named by their results after the passes: `--emit=nodes` prints them");
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -11,11 +11,11 @@
 #include "compiler/ir/graph/graph.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// The nodes in ascending order, at least one. Returns nullopt after an error, reported at `option`, where the selector
 /// selects none.
 std::optional<std::vector<ir::NodeId>> select_nodes(std::string selector, const ir::Graph& graph,
                                                     const std::string& option, support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::request

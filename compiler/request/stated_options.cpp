@@ -7,7 +7,7 @@
 
 #include "compiler/request/option_values.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 /// A model that was quantised is not made again: the certificate states that it was.
@@ -63,4 +63,4 @@ std::vector<std::string> in_words(const StatedOptions& options) {
   return lines;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

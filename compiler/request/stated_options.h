@@ -9,7 +9,7 @@
 
 #include "compiler/request/requests.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 using StatedOptions = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
@@ -22,4 +22,4 @@ std::string set_stated_options(const StatedOptions& options, Request& request);
 /// `--forbid *=npu: nodes do not run there`, a line for each value.
 std::vector<std::string> in_words(const StatedOptions& options);
 
-}  // namespace collage::driver
+}  // namespace collage::request

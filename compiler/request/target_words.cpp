@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "compiler/sema/rules/check_expr.h"
 #include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using support::Code;
@@ -33,13 +34,13 @@ std::optional<runtime::AttrValue> parse_value(const ir::AttrDecl& decl, const st
     while (unit_text.starts_with(' ')) unit_text.remove_prefix(1);
     ir::Unit unit = decl.unit;  // of a number alone, in SI
     if (!unit_text.empty()) number = sema::si_value(number, unit_text, &unit);
-    if (unit != decl.unit) return std::nullopt;
+    if (unit != decl.unit || !std::isfinite(number)) return std::nullopt;
     return runtime::AttrValue(number);
   }
   if (std::holds_alternative<double>(decl.fallback)) {
     double number = 0;
     auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || stop != end) return std::nullopt;
+    if (error != std::errc() || stop != end || !std::isfinite(number)) return std::nullopt;
     return runtime::AttrValue(number);
   }
   int64_t number = 0;
@@ -89,6 +90,11 @@ class TargetReader {
     backend_.reset();
     is_known_ = true;
     for (const std::string& word : runtime::split(target, ',')) {
+      if (word.empty()) {
+        good_ = diags_.error_at(Code::BadOption, "-t", "`{}` has an empty name", target)
+                    .note("backends are {}", known_backends());
+        return;
+      }
       if (word.find('=') == std::string::npos) {
         take_backend(word);
       } else if (backend_) {
@@ -148,4 +154,4 @@ std::optional<std::vector<bool>> read_targets(const std::vector<std::string>& ta
   return reader.result();
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

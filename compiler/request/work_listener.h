@@ -4,11 +4,11 @@
 
 #include "runtime/runner/work_listener.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 using runner::Progress;
 using runner::Work;
 using runner::WorkListener;
 using runner::WorkScope;
 
-}  // namespace collage::driver
+}  // namespace collage::request

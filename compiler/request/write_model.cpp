@@ -10,7 +10,7 @@
 #include "runtime/io/safetensors.h"
 #include "runtime/support/file_access.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ std::string placed_text(const ir::Graph& graph, const ir::Placement& placement) 
   return ir::print(named, placement);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

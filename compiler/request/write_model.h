@@ -12,7 +12,7 @@
 #include "runtime/support/diagnostic.h"
 #include "runtime/support/write_file.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// `STEM.safetensors` in `folder`. A file that the model itself reads is never replaced (then it is
 /// `STEM.1.safetensors`), another one only if `may_replace`: where the user named the output.
@@ -44,4 +44,4 @@ std::filesystem::path weights_file_of(const ir::Graph& graph, const std::string&
 /// The placed model as a text for people: constants of more than a few elements are named, not written.
 std::string placed_text(const ir::Graph& graph, const ir::Placement& placement);
 
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -8,7 +8,7 @@
 #include "runtime/core/text.h"
 #include "runtime/support/write_file.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,4 +42,4 @@ bool write_onnx(const sema::Model& model, const std::string& path, support::Diag
   return files.add(path, onnx->bytes, diags) && files.commit(diags);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

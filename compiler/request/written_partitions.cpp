@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 runtime::Duration edge_cost(const ir::Conversion& conversion, const place::BuiltProblem& built) {
@@ -59,4 +59,4 @@ void keep_written_names(const ir::Placement& written, ir::Placement& placement) 
   }
 }
 
-}  // namespace collage::driver
+}  // namespace collage::request

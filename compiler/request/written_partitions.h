@@ -5,7 +5,7 @@
 #include "compiler/ir/placement/placement.h"
 #include "compiler/place/build/build_problem.h"
 
-namespace collage::driver {
+namespace collage::request {
 
 /// True if the text leaves nothing to search: every node is in one of its partitions.
 bool is_fully_placed(const ir::Graph& graph, const ir::Placement& written);
@@ -18,4 +18,4 @@ ir::Placement complete_costs(const ir::Placement& written, const place::BuiltPro
 /// theirs unless that is now taken.
 void keep_written_names(const ir::Placement& written, ir::Placement& placement);
 
-}  // namespace collage::driver
+}  // namespace collage::request

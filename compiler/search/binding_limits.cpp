@@ -5,7 +5,7 @@
 
 #include "compiler/search/placement_search.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 /// Limits of rules that are active, then those of memory.
@@ -44,4 +44,4 @@ std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPl
   return binding;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

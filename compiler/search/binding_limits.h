@@ -8,7 +8,7 @@
 #include "compiler/search/found_placement.h"
 #include "compiler/search/lift_limits.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 /// A limit without which there is a cheaper placement.
 struct BindingLimit {
@@ -22,4 +22,4 @@ struct BindingLimit {
 /// no limit has touched (`Solution::is_limited`) and for strategies that prove nothing.
 std::vector<BindingLimit> binding_limits(const SearchInput& input, const FoundPlacement& found);
 
-}  // namespace collage::driver
+}  // namespace collage::search

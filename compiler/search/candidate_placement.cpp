@@ -7,7 +7,7 @@
 
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered,
                          runtime::Result<FoundPlacement> followed, FoundPlacement* found) {
@@ -61,4 +61,4 @@ std::string to_string(const OfferVerdict& verdict, Cost outcome) {
                      runtime::counted(verdict.partitions, "partition"));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -9,7 +9,7 @@
 #include "compiler/search/found_placement.h"
 #include "runtime/core/status.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 struct OfferVerdict {
   std::string file;
@@ -31,4 +31,4 @@ OfferVerdict judge_offer(const std::string& file, const ir::Placement& offered,
 /// `a.placement: 41.2 us as it is; the search saves 3.1 us (7.5 %) and keeps 2 of its 3 partitions`
 std::string to_string(const OfferVerdict& verdict, Cost outcome);
 
-}  // namespace collage::driver
+}  // namespace collage::search

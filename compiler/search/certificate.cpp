@@ -10,7 +10,7 @@
 #include "compiler/place/exact/bound/prove.h"
 #include "runtime/core/host_space.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 using place::Candidate;
@@ -142,4 +142,4 @@ std::string to_string(const certificate::CertificateFile& file) {
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -9,7 +9,7 @@
 #include "compiler/certificate/certificate_file.h"
 #include "compiler/search/found_placement.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 /// The problem of the search with its names: a certificate that says nothing of a placement yet.
 certificate::CertificateFile stated_problem(const SearchInput& input);
@@ -22,4 +22,4 @@ certificate::CertificateFile certificate_of(const SearchInput& input, const Foun
 /// What the certificate proves, for the summary: `proven: 12.83 ms, which is the cost`.
 std::string to_string(const certificate::CertificateFile& file);
 
-}  // namespace collage::driver
+}  // namespace collage::search

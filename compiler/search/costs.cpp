@@ -15,7 +15,7 @@
 #include "compiler/measure/postgres/connection.h"
 #include "compiler/measure/postgres/verdict.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 using support::Code;
@@ -29,41 +29,43 @@ bool asks_for_measuring(const place::ActiveBackend& active) {
 }
 
 /// Measuring begins with the first report and ends with the one without a candidate.
-std::function<void(const measure::MeasuringProgress&)> progress_to(const WorkListener& listener) {
-  auto scope = std::make_shared<std::unique_ptr<WorkScope>>();
+std::function<void(const measure::MeasuringProgress&)> progress_to(const runner::WorkListener& listener) {
+  auto scope = std::make_shared<std::unique_ptr<runner::WorkScope>>();
   return [&listener, scope](const measure::MeasuringProgress& now) {
-    if (!*scope) *scope = std::make_unique<WorkScope>(listener, Work::Measuring);
+    if (!*scope) *scope = std::make_unique<runner::WorkScope>(listener, runner::Work::Measuring);
     (*scope)->report(now.done, now.of, now.candidate);
     if (now.candidate.empty()) scope->reset();
   };
 }
 
-std::string database_of(const CostRequest& request) {
+std::string database_of(const request::CostRequest& request) {
   return request.database.value_or(measure::default_cost_database());
 }
 
-bool is_on_server(const CostRequest& request) {
+bool is_on_server(const request::CostRequest& request) {
   return measure::postgres::Connection::is_address(database_of(request));
 }
 
 /// What follows where the server is not there.
-std::string consequence_of(const CostRequest& request) {
-  if (request.when_lost == kEstimateLost) return "costs that are not known are estimated; so says `--cost-db-lost`";
-  if (request.when_lost == kForgetLost)
+std::string consequence_of(const request::CostRequest& request) {
+  if (request.when_lost == request::kEstimateLost)
+    return "costs that are not known are estimated; so says `--cost-db-lost`";
+  if (request.when_lost == request::kForgetLost)
     return "measured costs are forgotten after this run; `--cost-db-lost FILE` keeps them in a file";
   return fmt::format("costs are kept in {0}; `collagec costs merge {0}` brings them to the server",
                      measure::shown_database(request.when_lost));
 }
 
 /// What takes the place of a server that is lost.
-std::string fallback_of(const CostRequest& request) {
-  return request.when_lost == kForgetLost || request.when_lost == kEstimateLost ? ":memory:" : request.when_lost;
+std::string fallback_of(const request::CostRequest& request) {
+  return request.when_lost == request::kForgetLost || request.when_lost == request::kEstimateLost ? ":memory:"
+                                                                                                  : request.when_lost;
 }
 
 using VerdictRef = std::shared_ptr<measure::postgres::Verdict>;
 
 /// Sets which workers `--measure-on` names. False after an error: it is wrong, or there can be no workers.
-bool read_filter(const CostRequest& request, std::optional<measure::fleet::WorkerFilter>* filter,
+bool read_filter(const request::CostRequest& request, std::optional<measure::fleet::WorkerFilter>* filter,
                  support::Diagnostics& diags) {
   if (request.measure_on.empty()) return true;
   if (!is_on_server(request))
@@ -76,7 +78,7 @@ bool read_filter(const CostRequest& request, std::optional<measure::fleet::Worke
 }
 
 /// Null where costs are kept nowhere. Without a server `--measure-on` is an error.
-std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request, const VerdictRef& verdict,
+std::unique_ptr<measure::CostDatabase> open_database(const request::CostRequest& request, const VerdictRef& verdict,
                                                      support::Diagnostics& diags) {
   const std::string name = database_of(request);
   if (name.empty()) return nullptr;
@@ -95,7 +97,8 @@ std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request,
                   database.message())
       .note("{}", is_server ? consequence_of(request)
                             : "measured costs are forgotten after this run; `--cost-db FILE` names another file");
-  if (!is_server || request.when_lost == kForgetLost || request.when_lost == kEstimateLost) return nullptr;
+  if (!is_server || request.when_lost == request::kForgetLost || request.when_lost == request::kEstimateLost)
+    return nullptr;
   auto other = measure::CostDatabase::open(request.when_lost);
   if (other) return std::move(*other);
   diags.warning_at(Code::CostDatabase, measure::shown_database(request.when_lost), "costs cannot be kept there: {}",
@@ -104,7 +107,7 @@ std::unique_ptr<measure::CostDatabase> open_database(const CostRequest& request,
 }
 
 /// The workers of the server that has the database, and whose costs are asked for. False after an error.
-bool open_fleet(const Settings& settings, const std::optional<measure::fleet::WorkerFilter>& filter,
+bool open_fleet(const request::Settings& settings, const std::optional<measure::fleet::WorkerFilter>& filter,
                 const VerdictRef& verdict, Costs* costs, measure::MeasuredCostsOptions* measuring,
                 support::Diagnostics& diags) {
   const std::string address = database_of(settings.costs), name = measure::shown_database(address);
@@ -132,7 +135,7 @@ bool open_fleet(const Settings& settings, const std::optional<measure::fleet::Wo
 }
 
 /// The measuring process reads the same rules as this one.
-std::vector<std::string> worker_arguments(const Settings& settings, const std::vector<std::string>& rules,
+std::vector<std::string> worker_arguments(const request::Settings& settings, const std::vector<std::string>& rules,
                                           const support::FileCache* cache) {
   std::vector<std::string> arguments;
   for (const std::string& path : rules) arguments.insert(arguments.end(), {"-r", path});
@@ -149,11 +152,13 @@ std::vector<std::string> worker_arguments(const Settings& settings, const std::v
 
 }  // namespace
 
-Costs open_costs(const Settings& settings, const std::vector<std::string>& rules, const place::ActiveBackends& active,
-                 const support::FileCache* cache, const WorkListener& listener, support::Diagnostics& diags) {
-  const CostMode mode = settings.costs.mode;
-  const bool may_choose = mode == CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);
-  if (mode != CostMode::Measured && !may_choose) return {};
+Costs open_costs(const request::Settings& settings, const std::vector<std::string>& rules,
+                 const place::ActiveBackends& active, const support::FileCache* cache,
+                 const runner::WorkListener& listener, support::Diagnostics& diags) {
+  const request::CostMode mode = settings.costs.mode;
+  const bool may_choose =
+      mode == request::CostMode::Choose && std::any_of(active.begin(), active.end(), asks_for_measuring);
+  if (mode != request::CostMode::Measured && !may_choose) return {};
   measure::MeasuredCostsOptions measuring;
   measuring.threads = settings.threads;
   measuring.code = settings.code;
@@ -177,7 +182,7 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   const auto verdict = std::make_shared<measure::postgres::Verdict>();
   Costs costs;
   costs.database = open_database(settings.costs, verdict, diags);
-  measuring.estimates_when_lost = settings.costs.when_lost == kEstimateLost;
+  measuring.estimates_when_lost = settings.costs.when_lost == request::kEstimateLost;
   const bool needs_server = !settings.costs.measure_on.empty() || measuring.estimates_when_lost;
   if (costs.database == nullptr && is_on_server(settings.costs) && needs_server) return {};
   measuring.database = costs.database.get();
@@ -190,7 +195,7 @@ Costs open_costs(const Settings& settings, const std::vector<std::string>& rules
   return costs;
 }
 
-void warn_of_unkept(const Settings& settings, measure::CostDatabase* database, support::Diagnostics& diags) {
+void warn_of_unkept(const request::Settings& settings, measure::CostDatabase* database, support::Diagnostics& diags) {
   if (database == nullptr) return;
   const std::string name = measure::shown_database(database_of(settings.costs));
   if (const std::string why = database->take_lost(); !why.empty())
@@ -201,13 +206,14 @@ void warn_of_unkept(const Settings& settings, measure::CostDatabase* database, s
         .note("it is measured again the next time");
 }
 
-void warn_of_fleet(const Settings& settings, measure::fleet::Fleet* fleet, support::Diagnostics& diags) {
+void warn_of_fleet(const request::Settings& settings, measure::fleet::Fleet* fleet, support::Diagnostics& diags) {
   if (fleet == nullptr) return;
   for (const std::string& warning : fleet->take_warnings())
     diags.warning_at(Code::CostDatabase, measure::shown_database(database_of(settings.costs)), "{}", warning);
 }
 
-void warn_of_refused(const Settings& settings, const std::vector<std::string>& rows, support::Diagnostics& diags) {
+void warn_of_refused(const request::Settings& settings, const std::vector<std::string>& rows,
+                     support::Diagnostics& diags) {
   const std::string name = measure::shown_database(database_of(settings.costs));
   for (const std::string& row : rows) {
     diags.warning_at(Code::CostDatabase, name, "cost {}", row)
@@ -257,4 +263,4 @@ std::string costs_line(const measure::MeasuringStats& stats, const place::LazySt
   return text + fmt::format("   {} failed, {}x \"{}\"", failed, stats.failures.at(*most), *most);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "compiler/measure/stop.h"
 #include "compiler/place/baselines/evolve.h"
 #include "compiler/place/strategies.h"
 #include "compiler/plan/check.h"
@@ -17,7 +18,7 @@
 #include "runtime/core/text.h"
 #include "runtime/runner/time_plan.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 using place::Genome;
@@ -43,6 +44,7 @@ class PlacementEvolution {
   PlacementEvolution(const SearchInput& input, const FoundPlacement& seed, const plan::PlanTargets& targets,
                      std::vector<runtime::Tensor> operands, EvolveReport* report)
       : input_(input),
+        listener_(input.listener != nullptr ? *input.listener : runner::WorkListener()),
         seed_(seed),
         targets_(targets),
         operands_(std::move(operands)),
@@ -53,6 +55,7 @@ class PlacementEvolution {
 
   /// Nothing where no other placement ran.
   std::optional<FoundPlacement> search(int evaluations) {
+    evaluations_ = evaluations;
     std::vector<Genome> first{Genome(genes_.choices().size(), 0)};
     placements_.emplace(first[0], seed_);
     for (const Strategy& strategy :
@@ -62,10 +65,11 @@ class PlacementEvolution {
       Genome genome = genes_.like(solution_of(*found));
       if (placements_.emplace(genome, std::move(*found)).second) first.push_back(std::move(genome));
     }
+    const runner::WorkScope work(listener_, runner::Work::Measuring);
     place::EvolveOptions options;
     options.evaluations = evaluations;
     place::Evolved evolved = place::evolve(
-        genes_.choices(), first, [&](const Genome& genome) { return fitness(genome); }, options);
+        genes_.choices(), first, [&](const Genome& genome) { return fitness(genome, work); }, options);
     report_->evaluations = evolved.evaluations;
     report_->generations = evolved.generations;
     latency_ = evolved.fitness;
@@ -79,17 +83,32 @@ class PlacementEvolution {
     return best;
   }
 
+  std::optional<program::PlanRunner> load(const FoundPlacement& found, support::Diagnostics& diags,
+                                          const std::atomic<bool>* stop = nullptr) const {
+    return program::load_runner(input_.graph, found.placement, targets_, input_.cache, diags, stop);
+  }
+  /// Runs the seed and the best in turn.
+  runtime::Status run_finally(const std::vector<program::PlanRunner*>& runners) const {
+    const runner::WorkScope work(listener_, runner::Work::Measuring);
+    work.report(0, 0, runtime::counted(static_cast<int64_t>(runners.size()), "whole plan") + " in turn");
+    return program::run_in_turn(runners, operands_, final_runs(), listener_.stop_measuring);
+  }
+  /// Whether someone stopped measuring: an error then.
+  bool is_stopped(support::Diagnostics& diags) const {
+    if (!is_stopped()) return false;
+    diags.error_at(support::Code::Stopped, "evolve", "measuring was stopped")
+        .note("nothing of it is kept; `--evolve-evaluations N` measures fewer plans");
+    return true;
+  }
+
+ private:
+  bool is_stopped() const { return measure::is_set(listener_.stop_measuring); }
+
   int final_runs() const {
     const double fitting = kFinalSeconds / std::max(latency_, 1e-9);
     return static_cast<int>(std::clamp<double>(fitting, kLeastFinalRuns, kMostFinalRuns));
   }
 
-  std::optional<PlanRunner> load(const FoundPlacement& found, support::Diagnostics& diags) const {
-    return load_runner(input_.graph, found.placement, targets_, input_.cache, diags);
-  }
-  const std::vector<runtime::Tensor>& operands() const { return operands_; }
-
- private:
   static Solution solution_of(const FoundPlacement& found) {
     Solution solution;
     solution.chosen = found.chosen;
@@ -106,26 +125,32 @@ class PlacementEvolution {
     return &placements_.emplace(genome, to_found_placement(input_, *solution)).first->second;
   }
 
-  double fitness(const Genome& genome) {
+  double fitness(const Genome& genome, const runner::WorkScope& work) {
+    constexpr double kDoesNotRun = std::numeric_limits<double>::infinity();
+    if (is_stopped()) return kDoesNotRun;
+    // Where no genome is new any more, there are fewer than were asked for.
+    work.report(0, 0, fmt::format("whole plan {} of at most {}", ++tried_, evaluations_));
     // A placement that does not fit, for lack of memory for instance, is skipped without a diagnostic.
     support::SourceManager sources;
     support::Diagnostics quiet(sources);
     const FoundPlacement* found = placement_of(genome);
-    std::optional<PlanRunner> runner;
-    if (found != nullptr) runner = load(*found, quiet);
-    if (!runner || !run_in_turn({&*runner}, operands_, kRunsOfOne)) {
+    std::optional<program::PlanRunner> runner;
+    if (found != nullptr) runner = load(*found, quiet, listener_.stop_measuring);
+    if (!runner || !program::run_in_turn({&*runner}, operands_, kRunsOfOne, listener_.stop_measuring)) {
       ++report_->failed;
-      return std::numeric_limits<double>::infinity();
+      return kDoesNotRun;
     }
     return runner::median(runner->seconds);
   }
 
   const SearchInput& input_;
+  const runner::WorkListener listener_;
   const FoundPlacement& seed_;
   const plan::PlanTargets& targets_;
   std::vector<runtime::Tensor> operands_;
   EvolveReport* report_;
   place::PlanGenes genes_;
+  int evaluations_ = 0, tried_ = 0;
   double latency_ = 0;  ///< of the best, as it was measured first
   std::map<Genome, FoundPlacement> placements_;
 };
@@ -133,19 +158,23 @@ class PlacementEvolution {
 }  // namespace
 
 std::optional<FoundPlacement> evolve_placement(const SearchInput& input, const FoundPlacement& seed,
-                                               const plan::PlanTargets& targets, const Settings& settings,
+                                               const plan::PlanTargets& targets, const request::Settings& settings,
                                                const std::vector<runner::BoundInput>& inputs, EvolveReport* report,
                                                support::Diagnostics& diags) {
   const Clock::time_point start = Clock::now();
-  PlacementEvolution evolution(input, seed, targets, runner::inputs_of_run(ports_of(input.graph), inputs, 0), report);
+  PlacementEvolution evolution(input, seed, targets, runner::inputs_of_run(request::ports_of(input.graph), inputs, 0),
+                               report);
   std::optional<FoundPlacement> best = evolution.search(settings.evolve_evaluations);
-  std::optional<PlanRunner> seed_runner = evolution.load(seed, diags);
+  if (evolution.is_stopped(diags)) return std::nullopt;
+  std::optional<program::PlanRunner> seed_runner = evolution.load(seed, diags);
   if (!seed_runner) return std::nullopt;
-  std::vector<PlanRunner*> turn{&*seed_runner};
-  std::optional<PlanRunner> best_runner;
+  std::vector<program::PlanRunner*> turn{&*seed_runner};
+  std::optional<program::PlanRunner> best_runner;
   if (best) best_runner = evolution.load(*best, diags);
   if (best_runner) turn.push_back(&*best_runner);
-  if (runtime::Status status = run_in_turn(turn, evolution.operands(), evolution.final_runs()); !status) {
+  const runtime::Status status = evolution.run_finally(turn);
+  if (evolution.is_stopped(diags)) return std::nullopt;
+  if (!status) {
     return diags.error_at(support::Code::RunFailed, input.graph.name, "{}", status.message());
   }
   report->seed_seconds = runner::median(seed_runner->seconds);
@@ -153,7 +182,7 @@ std::optional<FoundPlacement> evolve_placement(const SearchInput& input, const F
   if (best_runner) {
     report->best_seconds = runner::median(best_runner->seconds);
     report->noise = std::max(report->noise, spread(best_runner->seconds));
-    const bool agrees = difference(best_runner->outputs, seed_runner->outputs) <= plan::kDefaultTolerance;
+    const bool agrees = program::difference(best_runner->outputs, seed_runner->outputs) <= plan::kDefaultTolerance;
     report->is_kept = !agrees || report->best_seconds >= report->seed_seconds - report->noise;
   }
   report->seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -175,4 +204,4 @@ std::string to_string(const EvolveReport& report) {
   return text + (report.is_kept ? ": the optimal plan stays" : "");
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

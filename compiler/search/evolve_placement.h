@@ -13,7 +13,7 @@
 #include "compiler/search/found_placement.h"
 #include "runtime/runner/bind_inputs.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 struct EvolveReport {
   size_t genes = 0;
@@ -28,13 +28,13 @@ struct EvolveReport {
 };
 
 /// The seed, or a placement that is faster. Other strategies' placements join the first population. Returns nullopt
-/// after an error: the seed does not run.
+/// after an error: the seed does not run, or someone stopped measuring (WorkListener::stop_measuring).
 std::optional<FoundPlacement> evolve_placement(const SearchInput& input, const FoundPlacement& seed,
-                                               const plan::PlanTargets& targets, const Settings& settings,
+                                               const plan::PlanTargets& targets, const request::Settings& settings,
                                                const std::vector<runner::BoundInput>& inputs, EvolveReport* report,
                                                support::Diagnostics& diags);
 
 /// `24 plans measured in 12.3 s, …`
 std::string to_string(const EvolveReport& report);
 
-}  // namespace collage::driver
+}  // namespace collage::search

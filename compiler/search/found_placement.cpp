@@ -11,7 +11,7 @@
 #include "compiler/request/written_partitions.h"
 #include "runtime/support/check.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 /// The backend's `coalesce`; partitions that were written stay as they are.
@@ -62,7 +62,7 @@ JoinedPlacement join(const SearchInput& input, const place::Solution& solution, 
             : [&](const std::string& backend,
                   const std::vector<ir::NodeId>& nodes) { return may_hold(input, backend, nodes); });
   }
-  keep_written_names(input.written, placement);
+  request::keep_written_names(input.written, placement);
   return {std::move(placement), apart};
 }
 
@@ -107,4 +107,4 @@ ir::Placement joined_placement(const SearchInput& input, const place::Solution& 
   return join(input, solution, joins).placement;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

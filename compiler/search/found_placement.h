@@ -11,9 +11,11 @@
 #include "compiler/plan/build_plan.h"
 #include "compiler/search/search_input.h"
 
-namespace collage::driver {
-
+namespace collage::program {
 struct Program;
+}  // namespace collage::program
+
+namespace collage::search {
 
 struct FoundPlacement {
   ir::Placement placement;                 ///< after partitions were joined where their backend wants it
@@ -33,7 +35,7 @@ struct FoundPlacement {
   /// Memories that its plan exceeds, of the partitions as the search chose them where not even these fit.
   std::vector<plan::DeviceMemory> exceeded{};
   /// The program of the placement, where the search compiled it without a warning; else null.
-  std::shared_ptr<const Program> program = nullptr;
+  std::shared_ptr<const program::Program> program = nullptr;
 };
 
 /// The objective's value of a placement.
@@ -48,4 +50,4 @@ FoundPlacement to_found_placement(const SearchInput& input, const place::Solutio
 /// The placement alone.
 ir::Placement joined_placement(const SearchInput& input, const place::Solution& solution, Joins joins);
 
-}  // namespace collage::driver
+}  // namespace collage::search

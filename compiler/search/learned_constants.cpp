@@ -7,7 +7,7 @@
 #include "runtime/core/host_space.h"
 #include "runtime/core/room.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 using place::Candidate;
@@ -118,4 +118,4 @@ void LearnedConstants::raise(CandidateId candidate, int64_t bytes) {
   }
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -18,7 +18,7 @@
 #include "compiler/place/build/built_problem.h"
 #include "runtime/plan/plan.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 class LearnedConstants {
  public:
@@ -45,4 +45,4 @@ class LearnedConstants {
   std::unique_ptr<place::BuiltProblem> learned_;
 };
 
-}  // namespace collage::driver
+}  // namespace collage::search

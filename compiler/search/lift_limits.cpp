@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/search/lift_limits.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 LiftedSearch without_limits(const SearchInput& asked, const std::vector<Limit>& limits) {
   auto built = std::make_unique<place::BuiltProblem>(asked.priced != nullptr ? *asked.priced : asked.built);
@@ -25,4 +25,4 @@ LiftedSearch without_limits(const SearchInput& asked, const std::vector<Limit>& 
   return {std::move(built), std::move(input)};
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

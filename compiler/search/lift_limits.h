@@ -8,7 +8,7 @@
 
 #include "compiler/search/search_input.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 enum class LimitKind { MaxPartitions, Conflicts, Memory };
 
@@ -26,4 +26,4 @@ struct LiftedSearch {
 /// The search with the prices of its objective, without these limits, with no listener.
 LiftedSearch without_limits(const SearchInput& asked, const std::vector<Limit>& limits);
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -6,7 +6,7 @@
 
 #include "runtime/core/host_space.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 constexpr size_t kNoLimit = INT64_MAX;  // bytes are signed in the problem
@@ -51,4 +51,4 @@ void take_all_memory(const place::Problem& problem, std::vector<place::MemoryLim
   }
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

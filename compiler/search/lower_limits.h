@@ -8,7 +8,7 @@
 #include "compiler/place/problem/memory_limit.h"
 #include "compiler/plan/build_plan.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 /// Takes `attempt` + 1 times what was missing from each device. A device without partitions only passes values on: then
 /// its neighbours get nothing.
@@ -18,4 +18,4 @@ void lower_limits(const ir::Placement& placement, const std::vector<plan::Device
 /// Leaves hosts alone, and what pins keep elsewhere.
 void take_all_memory(const place::Problem& problem, std::vector<place::MemoryLimit>* limits);
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -10,7 +10,7 @@
 #include "runtime/core/host_space.h"
 #include "runtime/support/size_text.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 /// More are counted.
@@ -65,4 +65,4 @@ std::string excess_text(const std::vector<plan::DeviceMemory>& exceeded) {
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -8,7 +8,7 @@
 #include "compiler/plan/build_plan.h"
 #include "compiler/search/search_input.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 /// The memory of some host has a limit, so that a model may be too large for all.
 bool has_limited_host(const SearchInput& input);
@@ -21,4 +21,4 @@ std::string shortage_text(const SearchInput& input);
 /// Which memories the best placement that was found exceeds, and by how much.
 std::string excess_text(const std::vector<plan::DeviceMemory>& exceeded);
 
-}  // namespace collage::driver
+}  // namespace collage::search

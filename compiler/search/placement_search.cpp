@@ -16,7 +16,7 @@
 #include "compiler/search/plan_memory.h"
 #include "compiler/search/why_no_placement.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 using runtime::Result;
 using runtime::Status;
@@ -56,9 +56,9 @@ std::vector<Strategy> simpler_strategies(const SearchInput& input, Simpler upto)
 
 Result<Solution> PlacementSearch::solve(const place::BuiltProblem& built, bool* ignores_limits) const {
   place::SearchOptions options = input_.options;
-  std::optional<WorkScope> scope;
+  std::optional<runner::WorkScope> scope;
   if (input_.listener != nullptr) {
-    scope.emplace(*input_.listener, Work::Searching);
+    scope.emplace(*input_.listener, runner::Work::Searching);
     options.on_progress = [&](const place::SearchProgress& now) {
       if (input_.log != nullptr) input_.log->push_back(now);
       scope->report(0, 0, progress_text(now));
@@ -220,4 +220,4 @@ std::vector<std::pair<std::string, Cost>> costs_without_search(const SearchInput
   return costs;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -17,7 +17,7 @@
 #include "compiler/search/learned_constants.h"
 #include "runtime/core/status.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 class PlacementSearch {
  public:
@@ -53,4 +53,4 @@ class PlacementSearch {
 /// What the simplest strategies would have cost, as label and prediction: the price of not searching.
 std::vector<std::pair<std::string, Cost>> costs_without_search(const SearchInput& input);
 
-}  // namespace collage::driver
+}  // namespace collage::search

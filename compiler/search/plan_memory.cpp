@@ -6,7 +6,7 @@
 #include "compiler/program/program.h"
 #include "compiler/search/memory_text.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 /// Devices, and hosts of a cluster, whose memory the outlined plan exceeds. `more`: bytes by instance that only code
@@ -26,17 +26,18 @@ std::vector<plan::DeviceMemory> exceeded(const SearchInput& input, const ir::Pla
 }
 
 /// The placement, compiled, whatever memory it takes. Null where it cannot be built: building it says why.
-std::shared_ptr<const Program> compile_anyhow(const SearchInput& input, const ir::Placement& placement,
-                                              bool* has_warnings) {
+std::shared_ptr<const program::Program> compile_anyhow(const SearchInput& input, const ir::Placement& placement,
+                                                       bool* has_warnings) {
   support::SourceManager no_sources;
   support::Diagnostics unheard(no_sources);
-  ProgramOptions options;
+  program::ProgramOptions options;
   options.cache = input.cache;
   options.listener = input.listener;
   options.excess = plan::MemoryExcess::Allowed;
-  std::optional<Program> program = build_program(input.graph, placement, *input.targets, options, unheard);
+  std::optional<program::Program> program =
+      program::build_program(input.graph, placement, *input.targets, options, unheard);
   *has_warnings = !unheard.records().empty();
-  return program ? std::make_shared<const Program>(std::move(*program)) : nullptr;
+  return program ? std::make_shared<const program::Program>(std::move(*program)) : nullptr;
 }
 
 bool weighs_code(const SearchInput& input) {
@@ -45,11 +46,11 @@ bool weighs_code(const SearchInput& input) {
 
 /// Sets what the plan of a placement exceeds: by its outline, then, where it fits and hosts have limits, by its code.
 /// Returns the code if that is too large.
-std::shared_ptr<const Program> weigh(const SearchInput& input, FoundPlacement* found) {
+std::shared_ptr<const program::Program> weigh(const SearchInput& input, FoundPlacement* found) {
   found->exceeded = exceeded(input, found->placement);
   if (!found->exceeded.empty() || !weighs_code(input)) return nullptr;
   bool has_warnings = false;
-  std::shared_ptr<const Program> program = compile_anyhow(input, found->placement, &has_warnings);
+  std::shared_ptr<const program::Program> program = compile_anyhow(input, found->placement, &has_warnings);
   if (program == nullptr) return nullptr;
   found->exceeded = plan::device_memory(program->built.plan, *input.targets);
   std::erase_if(found->exceeded, [](const plan::DeviceMemory& memory) { return !memory.is_exceeded(); });
@@ -76,7 +77,7 @@ std::map<std::string, int64_t> excess_of_plan(const SearchInput& input, const pl
 
 WeighedPlacement weighed_placement(const SearchInput& input, const place::Solution& solution) {
   WeighedPlacement weighed{to_found_placement(input, solution, Joins::Yes), nullptr};
-  std::shared_ptr<const Program> program = weigh(input, &weighed.found);
+  std::shared_ptr<const program::Program> program = weigh(input, &weighed.found);
   if (weighed.found.exceeded.empty()) return weighed;
   FoundPlacement apart = to_found_placement(input, solution, Joins::No);
   const bool was_joined = apart.placement.partitions.size() > weighed.found.placement.partitions.size();
@@ -87,4 +88,4 @@ WeighedPlacement weighed_placement(const SearchInput& input, const place::Soluti
   return weighed;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

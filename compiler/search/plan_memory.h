@@ -10,7 +10,7 @@
 
 #include "compiler/search/found_placement.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 /// By how many bytes the outlined plan of a solution, joined or not, exceeds memories. `more`: bytes by instance that
 /// only code shows.
@@ -19,10 +19,11 @@ std::map<std::string, int64_t> excess_of_plan(const SearchInput& input, const pl
 
 struct WeighedPlacement {
   FoundPlacement found;
-  std::shared_ptr<const Program> apart;  ///< code of partitions as the search chose them, where even that is too large
+  std::shared_ptr<const program::Program>
+      apart;  ///< code of partitions as the search chose them, where even that is too large
 };
 
 /// The placement of a solution: joined, or apart where it fits only so.
 WeighedPlacement weighed_placement(const SearchInput& input, const place::Solution& solution);
 
-}  // namespace collage::driver
+}  // namespace collage::search

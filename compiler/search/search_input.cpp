@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/search/search_input.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& built) {
   return {.graph = input.graph,
@@ -16,4 +16,4 @@ SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& bu
           .targets = input.targets};
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

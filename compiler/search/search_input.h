@@ -15,7 +15,7 @@
 #include "runtime/core/machine.h"
 #include "runtime/support/file_cache.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 using place::Cost;
 using runtime::Duration;
@@ -32,12 +32,12 @@ struct SearchInput {
   std::vector<place::MemoryLimit> limits{};
   place::SearchOptions options{};
   const place::Objective* objective = place::default_objective();
-  runtime::Machine machine{};                   ///< of objectives with overlap
-  const place::BuiltProblem* priced = nullptr;  ///< `built` with the prices of the objective, where it has its own
-  const WorkListener* listener = nullptr;       ///< null: none
-  support::FileCache* cache = nullptr;          ///< of compiled code, where placements are timed; null: none
-  const plan::PlanTargets* targets = nullptr;   ///< whose memory plans must fit into; null: not checked
-  SearchLog* log = nullptr;                     ///< of searches with a listener; null: none is kept
+  runtime::Machine machine{};                      ///< of objectives with overlap
+  const place::BuiltProblem* priced = nullptr;     ///< `built` with the prices of the objective, where it has its own
+  const runner::WorkListener* listener = nullptr;  ///< null: none
+  support::FileCache* cache = nullptr;             ///< of compiled code, where placements are timed; null: none
+  const plan::PlanTargets* targets = nullptr;      ///< whose memory plans must fit into; null: not checked
+  SearchLog* log = nullptr;                        ///< of searches with a listener; null: none is kept
   /// Plans over hosts with limits of memory are compiled, so that what their code keeps is held against the limits.
   bool compiles = false;
 
@@ -49,4 +49,4 @@ struct SearchInput {
 /// log. It compiles nothing.
 SearchInput with_problem(const SearchInput& input, const place::BuiltProblem& built);
 
-}  // namespace collage::driver
+}  // namespace collage::search

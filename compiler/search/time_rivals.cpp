@@ -10,7 +10,7 @@
 #include "compiler/request/placement_file.h"
 #include "compiler/search/placement_search.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 using place::CandidateId;
@@ -45,13 +45,13 @@ bool has_measured(const SearchInput& input, const FoundPlacement& found) {
 /// Other placements that are predicted to take little more, the best first.
 std::vector<Rival> rivals_of(const SearchInput& input, const FoundPlacement& best) {
   std::vector<Rival> rivals;
-  std::vector<std::string> known{print_placement(input.graph, best.placement)};
+  std::vector<std::string> known{request::print_placement(input.graph, best.placement)};
   const double most = best.predicted.value() * (1 + kRivalMargin);
   for (const Strategy& strategy :
        place::simpler_strategies(place::Simpler::Each, place::backend_names(input.built.problem))) {
     runtime::Result<FoundPlacement> found = PlacementSearch(input, strategy).find();
     if (!found || found->predicted.value() > most || !is_on_host(found->placement)) continue;
-    std::string text = print_placement(input.graph, found->placement);
+    std::string text = request::print_placement(input.graph, found->placement);
     if (std::find(known.begin(), known.end(), text) != known.end()) continue;
     known.push_back(std::move(text));
     rivals.push_back({to_string(strategy), std::move(*found)});
@@ -131,4 +131,4 @@ FoundPlacement time_rivals(const SearchInput& input, FoundPlacement best, measur
   return std::move(*taken);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -12,7 +12,7 @@
 #include "compiler/measure/measured_costs.h"
 #include "compiler/search/found_placement.h"
 
-namespace collage::driver {
+namespace collage::search {
 
 struct RivalReport {
   std::string text;       ///< `optimal 90 us, single:host 80 us, timed in turn: single:host is built`; empty: no rival
@@ -24,4 +24,4 @@ struct RivalReport {
 FoundPlacement time_rivals(const SearchInput& input, FoundPlacement best, measure::MeasuredCosts& costs,
                            RivalReport* report);
 
-}  // namespace collage::driver
+}  // namespace collage::search

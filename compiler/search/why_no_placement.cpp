@@ -11,7 +11,7 @@
 #include "compiler/search/lift_limits.h"
 #include "compiler/search/placement_search.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 /// A placement that keeps all other limits.
@@ -71,4 +71,4 @@ std::string why_no_placement(const SearchInput& input, const place::Strategy& st
          "it is needed";
 }
 
-}  // namespace collage::driver
+}  // namespace collage::search

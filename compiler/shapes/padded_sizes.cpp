@@ -8,14 +8,14 @@
 
 #include "compiler/request/bindings.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 namespace {
 
 using Bindings = std::vector<ir::ShapeBinding>;
 
 std::string bindings_key(const Bindings& bindings) {
   std::string key;
-  for (const ir::ShapeBinding& binding : bindings) key += to_string(binding) + ";";
+  for (const ir::ShapeBinding& binding : bindings) key += request::to_string(binding) + ";";
   return key;
 }
 
@@ -47,7 +47,7 @@ std::vector<std::string> names_of(const std::vector<runtime::PlanPort>& ports) {
 /// Looks at the sizes of one dimension, for each combination of the other ones.
 class DimensionProof {
  public:
-  DimensionProof(const ModelSource& source, std::string name, const Bindings& bindings,
+  DimensionProof(const request::ModelSource& source, std::string name, const Bindings& bindings,
                  const runtime::ShapeTable& table, const support::Diagnostics& diags)
       : prover_(source, name, diags), bindings_(bindings), table_(table) {
     made_.name = std::move(name);
@@ -133,7 +133,7 @@ class DimensionProof {
 runtime::Result<ir::Graph> SizeProver::graph_for(const std::vector<ir::ShapeBinding>& bindings) const {
   using runtime::Status;
   support::Diagnostics own(diags_.sources());
-  std::optional<Specialised> made = source_.specialise({bindings, {}}, own);
+  std::optional<request::Specialised> made = source_.specialise({bindings, {}}, own);
   if (made && made->whole) return std::move(made->whole->model.graph);
   if (made) return Status::error("values of a run decide shapes");
   for (const support::DiagnosticRecord& record : own.records()) {
@@ -194,7 +194,7 @@ bool SizeProver::is_of_variant(const runtime::ShapeTable& table, size_t variant)
   return true;
 }
 
-std::vector<std::string> bucket_dimensions(const ModelSource& source,
+std::vector<std::string> bucket_dimensions(const request::ModelSource& source,
                                            const std::vector<std::vector<ir::ShapeBinding>>& buckets) {
   std::vector<std::string> names;
   if (buckets.empty()) return names;
@@ -211,7 +211,7 @@ std::vector<std::string> bucket_dimensions(const ModelSource& source,
   return names;
 }
 
-bool check_buckets(const ModelSource& source, const std::vector<std::vector<ir::ShapeBinding>>& buckets,
+bool check_buckets(const request::ModelSource& source, const std::vector<std::vector<ir::ShapeBinding>>& buckets,
                    support::Diagnostics& diags) {
   std::set<std::string> names;
   for (const ir::OpenInput& input : source.inputs()) {
@@ -230,7 +230,7 @@ bool check_buckets(const ModelSource& source, const std::vector<std::vector<ir::
   return good;
 }
 
-runtime::ShapeTable make_shape_table(const ModelSource& source, const std::vector<ir::ShapeBinding>& bindings,
+runtime::ShapeTable make_shape_table(const request::ModelSource& source, const std::vector<ir::ShapeBinding>& bindings,
                                      const std::vector<std::vector<ir::ShapeBinding>>& buckets,
                                      const std::vector<const runtime::Plan*>& plans,
                                      const support::Diagnostics& diags) {
@@ -269,4 +269,4 @@ std::string report_padding(const runtime::ShapeTable& table, support::Diagnostic
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::shapes

@@ -20,7 +20,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/plan/shape_table.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 
 /// So many sizes of a dimension are compared for a package, from the largest on.
 inline constexpr size_t kMostComparedSizes = 256;
@@ -29,7 +29,7 @@ inline constexpr size_t kMostComparedSizes = 256;
 class SizeProver {
  public:
   /// `diags` gets nothing; it knows the files of the model.
-  SizeProver(const ModelSource& source, std::string dimension, const support::Diagnostics& diags)
+  SizeProver(const request::ModelSource& source, std::string dimension, const support::Diagnostics& diags)
       : source_(source), dimension_(std::move(dimension)), diags_(diags) {}
 
   /// The two bindings differ by the size of the dimension. The last bucket is kept.
@@ -49,7 +49,7 @@ class SizeProver {
   /// For each input of the graph, the axis that is the dimension. Fails where an input has it twice.
   runtime::Result<std::vector<int>> axes_of(const ir::Graph& graph) const;
 
-  const ModelSource& source_;
+  const request::ModelSource& source_;
   std::string dimension_;
   const support::Diagnostics& diags_;
   std::string bucket_key_;
@@ -58,20 +58,20 @@ class SizeProver {
 };
 
 /// The names that the buckets give sizes: those of dimensions, not of inputs.
-std::vector<std::string> bucket_dimensions(const ModelSource& source,
+std::vector<std::string> bucket_dimensions(const request::ModelSource& source,
                                            const std::vector<std::vector<ir::ShapeBinding>>& buckets);
 
 /// False after errors: a bucket of something that is no open dimension of the model.
-bool check_buckets(const ModelSource& source, const std::vector<std::vector<ir::ShapeBinding>>& buckets,
+bool check_buckets(const request::ModelSource& source, const std::vector<std::vector<ir::ShapeBinding>>& buckets,
                    support::Diagnostics& diags);
 
 /// The table of specialisations to these buckets, by their plans, with what may be padded. `bindings`: of other
 /// dimensions.
-runtime::ShapeTable make_shape_table(const ModelSource& source, const std::vector<ir::ShapeBinding>& bindings,
+runtime::ShapeTable make_shape_table(const request::ModelSource& source, const std::vector<ir::ShapeBinding>& bindings,
                                      const std::vector<std::vector<ir::ShapeBinding>>& buckets,
                                      const std::vector<const runtime::Plan*>& plans, const support::Diagnostics& diags);
 
 /// Lines about dimensions that are padded; empty where none is. Warns of the others, with the reason.
 std::string report_padding(const runtime::ShapeTable& table, support::Diagnostics& diags);
 
-}  // namespace collage::driver
+}  // namespace collage::shapes

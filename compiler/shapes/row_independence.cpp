@@ -8,7 +8,7 @@
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/shapes/row_node.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 namespace {
 
 /// The first elements of `bucket` along the axis are those of `exact`.
@@ -168,4 +168,4 @@ RowProof prove_rows(const ir::Graph& exact, const ir::Graph& bucket, const RowSi
   return Prover(exact, bucket, sizes).prove(axes);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::shapes

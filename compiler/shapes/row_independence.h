@@ -27,7 +27,7 @@
 
 #include "compiler/ir/graph/graph.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 
 /// Where the dimension lies in an input or output: `factor` rows along `axis` for each one of the dimension.
 struct RowPort {
@@ -53,4 +53,4 @@ struct RowSizes {
 RowProof prove_rows(const ir::Graph& exact, const ir::Graph& bucket, const RowSizes& sizes,
                     const std::vector<int>& axes);
 
-}  // namespace collage::driver
+}  // namespace collage::shapes

@@ -5,7 +5,7 @@
 
 #include "compiler/ir/graph/operands.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 
 int differing_axis(const ir::Shape& exact, const ir::Shape& bucket) {
   if (exact.size() != bucket.size()) return -1;
@@ -83,4 +83,4 @@ bool RowNode::give_reshaped(size_t result) {
   return before(shape(0), axis(0)) == before(result_shape(result), to) && give_differing(result, repeats(0));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::shapes

@@ -9,7 +9,7 @@
 #include "compiler/shapes/row_independence.h"
 #include "runtime/support/ids.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 
 /// What is known of a value (row_independence.h).
 struct RowState {
@@ -86,4 +86,4 @@ int differing_axis(const ir::Shape& exact, const ir::Shape& bucket);
 /// Sets the states of the results by the rule of the node's operator. False where rows are not kept apart.
 bool keeps_rows(RowNode& node);
 
-}  // namespace collage::driver
+}  // namespace collage::shapes

@@ -8,7 +8,7 @@
 #include "compiler/shapes/row_node.h"
 #include "runtime/kernels/einsum.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 namespace {
 
 /// The axis of a result at which all operands with rows meet.
@@ -412,4 +412,4 @@ bool keeps_rows(RowNode& node) {
   return false;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::shapes

@@ -9,7 +9,7 @@
 #include "compiler/stages/host_nodes.h"
 #include "compiler/stages/slices.h"
 
-namespace collage::driver {
+namespace collage::stages {
 namespace {
 
 using import::GraphRef;
@@ -134,4 +134,4 @@ StageResult run_Loop(const NodeView& node, const Scope& scope, GraphRunner& runn
   return LoopRun(node, *body, scope, runner).run();
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

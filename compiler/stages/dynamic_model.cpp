@@ -6,7 +6,7 @@
 #include "compiler/request/graph_ports.h"
 #include "compiler/shapes/padded_sizes.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 using support::Code;
 
@@ -98,10 +98,10 @@ void for_each_axis(const std::vector<ir::OpenInput>& inputs, const std::string& 
 
 }  // namespace
 
-DynamicModel::DynamicModel(std::unique_ptr<const ModelSource> source, StageSettings settings, size_t kept,
+DynamicModel::DynamicModel(std::unique_ptr<const request::ModelSource> source, StageSettings settings, size_t kept,
                            support::Diagnostics& diags, const std::vector<std::vector<ir::ShapeBinding>>& buckets)
     : source_(std::move(source)), settings_(std::move(settings)), kept_(std::max<size_t>(kept, 1)), diags_(diags) {
-  for (const std::string& name : bucket_dimensions(*source_, buckets)) {
+  for (const std::string& name : shapes::bucket_dimensions(*source_, buckets)) {
     for (const std::vector<ir::ShapeBinding>& bucket : buckets) {
       for (const ir::ShapeBinding& binding : bucket) {
         if (binding.name == name) buckets_[name].insert(binding.sizes.front().least);
@@ -113,11 +113,11 @@ DynamicModel::DynamicModel(std::unique_ptr<const ModelSource> source, StageSetti
 DynamicModel::~DynamicModel() = default;
 
 std::unique_ptr<DynamicModel::Version> DynamicModel::make_version(const std::vector<ir::Tensor>& inputs) {
-  std::optional<Specialised> made =
+  std::optional<request::Specialised> made =
       source_->specialise({bindings_of_shapes(this->inputs(), shapes_of(inputs)), {}}, diags_);
   if (!made) return nullptr;
   auto version = std::make_unique<Version>(Version{types_of(inputs)});
-  version->ports = ports_of(made->whole ? made->whole->model.graph : made->first->graph);
+  version->ports = request::ports_of(made->whole ? made->whole->model.graph : made->first->graph);
   if (!check_types(version->ports, this->inputs(), version->types, diags_)) return nullptr;
   if (made->whole) {
     StageSettings settings = settings_;
@@ -161,15 +161,16 @@ std::optional<int64_t> DynamicModel::size_in(const std::vector<ir::Tensor>& inpu
 }
 
 const DynamicModel::KnownPadding& DynamicModel::padding_for(const std::vector<ir::Tensor>& inputs,
-                                                            const std::string& dimension, const RowSizes& sizes) {
+                                                            const std::string& dimension,
+                                                            const shapes::RowSizes& sizes) {
   std::vector<ir::Shape> shapes = shapes_of(inputs);
   for (const KnownPadding& known : paddings_) {
     if (known.dimension == dimension && known.bucket == sizes.bucket && known.shapes == shapes) return known;
   }
   std::vector<ir::Shape> of_bucket = shapes;
   for_each_axis(this->inputs(), dimension, [&](size_t input, size_t axis) { of_bucket[input][axis] = sizes.bucket; });
-  SizeProver prover(*source_, dimension, diags_);
-  const RowProof proof =
+  shapes::SizeProver prover(*source_, dimension, diags_);
+  const shapes::RowProof proof =
       prover.prove(bindings_of_shapes(this->inputs(), shapes), bindings_of_shapes(this->inputs(), of_bucket), sizes);
   KnownPadding found{dimension, std::move(shapes), sizes.bucket};
   if (proof.holds()) {
@@ -181,7 +182,7 @@ const DynamicModel::KnownPadding& DynamicModel::padding_for(const std::vector<ir
       padding.inputs[input] = {proof.inputs[i].axis, proof.inputs[i].factor};
       found.dtypes[input] = prover.dtype_of(i);
     }
-    for (const RowPort& port : proof.outputs) padding.outputs.push_back({port.axis, port.factor});
+    for (const shapes::RowPort& port : proof.outputs) padding.outputs.push_back({port.axis, port.factor});
   } else if (warned_.insert(dimension).second) {
     diags_.warning_at(Code::NotPadded, "buckets " + dimension, "{} is not padded: {}", dimension, proof.obstacle);
   }
@@ -229,4 +230,4 @@ std::optional<std::vector<DynamicModel::Output>> DynamicModel::run(const std::ve
   return outputs;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

@@ -26,7 +26,7 @@
 #include "compiler/stages/staged_model.h"
 #include "runtime/plan/shape_table.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 class DynamicModel {
  public:
@@ -37,7 +37,7 @@ class DynamicModel {
 
   /// Keeps the `kept` specialisations that were used last, at least one. `buckets`: sizes of dimensions, as the option
   /// has them. `diags`: of what is compiled; outlives this.
-  DynamicModel(std::unique_ptr<const ModelSource> source, StageSettings settings, size_t kept,
+  DynamicModel(std::unique_ptr<const request::ModelSource> source, StageSettings settings, size_t kept,
                support::Diagnostics& diags, const std::vector<std::vector<ir::ShapeBinding>>& buckets = {});
   ~DynamicModel();
 
@@ -66,11 +66,11 @@ class DynamicModel {
   /// The size of a dimension in these inputs; nullopt where it has none or several.
   std::optional<int64_t> size_in(const std::vector<ir::Tensor>& inputs, const std::string& dimension) const;
   const KnownPadding& padding_for(const std::vector<ir::Tensor>& inputs, const std::string& dimension,
-                                  const RowSizes& sizes);
+                                  const shapes::RowSizes& sizes);
   Version* version_for(const std::vector<ir::Tensor>& inputs);
   std::unique_ptr<Version> make_version(const std::vector<ir::Tensor>& inputs);
 
-  std::unique_ptr<const ModelSource> source_;
+  std::unique_ptr<const request::ModelSource> source_;
   StageSettings settings_;
   size_t kept_;
   support::Diagnostics& diags_;
@@ -81,4 +81,4 @@ class DynamicModel {
   size_t made_ = 0;
 };
 
-}  // namespace collage::driver
+}  // namespace collage::stages

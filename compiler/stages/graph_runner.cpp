@@ -12,7 +12,7 @@
 #include "compiler/stages/host_nodes.h"
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::stages {
 namespace {
 
 using import::GraphRef;
@@ -65,7 +65,10 @@ struct GraphRunner::Point {
 
 GraphRunner::GraphRunner(std::shared_ptr<const import::OnnxFile> file, StageSettings settings, size_t kept,
                          support::Diagnostics& diags)
-    : file_(std::move(file)), settings_(std::move(settings)), kept_(std::max<size_t>(kept, 1)), diags_(diags) {}
+    : file_(std::move(file)), settings_(std::move(settings)), kept_(std::max<size_t>(kept, 1)), diags_(diags) {
+  // A stage does not show what later ones test.
+  if (file_->tests_special_values()) settings_.settings.code.numerics = codegen::Numerics::Strict;
+}
 
 GraphRunner::~GraphRunner() = default;
 
@@ -361,4 +364,4 @@ std::vector<KeptStage> GraphRunner::kept_stages() const {
   return all;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

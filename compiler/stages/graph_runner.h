@@ -18,7 +18,7 @@
 #include "compiler/stages/stage_program.h"
 #include "compiler/stages/stage_value.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 using StageResult = runtime::Result<std::vector<StageValue>>;
 /// By result; nullopt where it is not known, or is no tensor.
@@ -111,4 +111,4 @@ class GraphRunner {
   std::map<const StageReport*, KeptStage> kept_stages_;
 };
 
-}  // namespace collage::driver
+}  // namespace collage::stages

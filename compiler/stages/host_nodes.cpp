@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace collage::driver {
+namespace collage::stages {
 namespace {
 
 using import::NodeView;
@@ -81,4 +81,4 @@ ir::Tensor bool_scalar(bool value) {
   return tensor;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

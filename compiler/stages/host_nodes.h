@@ -7,7 +7,7 @@
 
 #include "compiler/stages/graph_runner.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 using HostFunction = StageResult (*)(const import::NodeView& node, const Scope& scope, GraphRunner& runner);
 
@@ -30,4 +30,4 @@ bool is_wanted(const import::NodeView& node, size_t i);
 ir::Tensor int_scalar(int64_t value);
 ir::Tensor bool_scalar(bool value);
 
-}  // namespace collage::driver
+}  // namespace collage::stages

@@ -11,7 +11,7 @@
 #include "compiler/stages/host_nodes.h"
 #include "compiler/stages/slices.h"
 
-namespace collage::driver {
+namespace collage::stages {
 namespace {
 
 using import::GraphRef;
@@ -183,4 +183,4 @@ StageResult run_Scan(const NodeView& node, const Scope& scope, GraphRunner& runn
   return ScanRun(node, body->second, scope, runner).run();
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

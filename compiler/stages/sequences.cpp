@@ -7,7 +7,7 @@
 #include "compiler/stages/host_nodes.h"
 #include "compiler/stages/slices.h"
 
-namespace collage::driver {
+namespace collage::stages {
 namespace {
 
 using import::NodeView;
@@ -215,4 +215,4 @@ StageResult run_OptionalGetElement(const NodeView& node, const Scope& scope, Gra
   return one(std::move(*value));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

@@ -7,7 +7,7 @@
 
 #include "runtime/core/checked_size.h"
 
-namespace collage::driver {
+namespace collage::stages {
 namespace {
 
 using ir::Shape;
@@ -101,4 +101,4 @@ Result<Tensor> no_rows(const std::optional<ir::TensorType>& row, int64_t axis) {
   return Tensor(row->dtype, shape);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

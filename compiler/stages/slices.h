@@ -8,7 +8,7 @@
 #include "compiler/ir/graph/graph.h"
 #include "runtime/core/status.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 /// Counts a negative axis from the end of `rank` axes. Fails where there is no such axis.
 runtime::Result<size_t> axis_of(int64_t axis, size_t rank);
@@ -24,4 +24,4 @@ runtime::Result<ir::Tensor> concat(const std::vector<ir::Tensor>& tensors, size_
 /// What a loop without turns gives: no rows of this type, along a new axis. Fails where the type is not known.
 runtime::Result<ir::Tensor> no_rows(const std::optional<ir::TensorType>& row, int64_t axis);
 
-}  // namespace collage::driver
+}  // namespace collage::stages

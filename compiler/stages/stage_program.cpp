@@ -11,7 +11,7 @@
 #include "compiler/request/constraints.h"
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::stages {
 namespace {
 
 using runtime::Result;
@@ -33,18 +33,19 @@ std::string backends_of(const runtime::Plan& plan) {
 
 }  // namespace
 
-Settings settings_of_stage(const Settings& settings, const ir::Graph& graph, bool has_run_time_shapes,
-                           const support::Diagnostics& diags) {
-  Settings of_stage = settings;
-  if (has_run_time_shapes) of_stage.costs.mode = CostMode::Estimate;
+request::Settings settings_of_stage(const request::Settings& settings, const ir::Graph& graph, bool has_run_time_shapes,
+                                    const support::Diagnostics& diags) {
+  request::Settings of_stage = settings;
+  if (has_run_time_shapes) of_stage.costs.mode = request::CostMode::Estimate;
   for (std::vector<std::string>* texts : {&of_stage.place, &of_stage.forbid, &of_stage.together}) {
-    for (std::string& text : *texts) text = constraint_in_part(text, texts == &of_stage.together, graph, diags);
+    for (std::string& text : *texts)
+      text = request::constraint_in_part(text, texts == &of_stage.together, graph, diags);
     std::erase(*texts, "");
   }
   return of_stage;
 }
 
-bool needs_compiling(const ir::Graph& graph, bool has_run_time_shapes, const Settings& of_stage) {
+bool needs_compiling(const ir::Graph& graph, bool has_run_time_shapes, const request::Settings& of_stage) {
   if (!of_stage.place.empty() || !of_stage.forbid.empty() || !of_stage.together.empty()) return true;
   double flops = 0, bytes = 0;
   for (ir::NodeId node : graph.node_ids()) {
@@ -62,32 +63,33 @@ std::unique_ptr<StageProgram> StageProgram::make(ir::Graph graph, bool has_run_t
   made->operators_ = made->graph_.node_count();
   made->checks_ = settings.checks;
   const bool is_whole = settings.compiles_little;
-  Settings own =
+  request::Settings own =
       is_whole ? settings.settings : settings_of_stage(settings.settings, made->graph_, has_run_time_shapes, diags);
   if (!is_whole && !needs_compiling(made->graph_, has_run_time_shapes, own)) return made;
   return made->compile(std::move(own), settings, diags) ? std::move(made) : nullptr;
 }
 
-bool StageProgram::compile(Settings settings, const StageSettings& from, support::Diagnostics& diags) {
-  compilation_ = Compilation::open({from.model, {graph_, {}}, {}}, from.rules, std::move(settings), diags);
+bool StageProgram::compile(request::Settings settings, const StageSettings& from, support::Diagnostics& diags) {
+  compilation_ = compilation::Compilation::open({from.model, {graph_, {}}, {}}, from.rules, std::move(settings), diags);
   if (compilation_ == nullptr) return false;
   compilation_->set_listener(from.listener);
   if (!compilation_->run_passes(from.passes, diags)) return false;
-  std::optional<Candidates> candidates = compilation_->find_candidates({}, nullptr, diags);
+  std::optional<compilation::Candidates> candidates = compilation_->find_candidates({}, nullptr, diags);
   if (!candidates) return false;
-  std::optional<FoundPlacement> found = compilation_->find_placement(*candidates, compilation_->strategy(), diags);
+  std::optional<search::FoundPlacement> found =
+      compilation_->find_placement(*candidates, compilation_->strategy(), diags);
   if (!found) return false;
-  ProgramOptions options;
+  program::ProgramOptions options;
   options.is_strict = from.settings.is_strict;
   options.cache = compilation_->cache();
   options.listener = &compilation_->listener();
-  program_ = build_program(compilation_->graph(), found->placement, compilation_->targets(), options, diags);
+  program_ = program::build_program(compilation_->graph(), found->placement, compilation_->targets(), options, diags);
   if (!program_) return false;
   if (checks_ && !program_->parts.empty()) {
     return diags.error_at(support::Code::BadOption, "check", "stages of a model cannot be checked on several hosts");
   }
   backends_ = backends_of(program_->built.plan);
-  executor_ = load_program(*program_, run_threads(*program_, compilation_->settings()), diags);
+  executor_ = program::load_program(*program_, program::run_threads(*program_, compilation_->settings()), diags);
   return executor_ != nullptr;
 }
 
@@ -102,4 +104,4 @@ Result<std::vector<ir::Tensor>> StageProgram::run(const std::vector<ir::Tensor>&
   return outputs;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

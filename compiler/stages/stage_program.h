@@ -18,26 +18,26 @@
 #include "compiler/compilation/compilation.h"
 #include "compiler/program/program.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 /// What stages are compiled with.
 struct StageSettings {
   std::filesystem::path model;
-  std::shared_ptr<const RuleFiles> rules;
-  Settings settings;
+  std::shared_ptr<const request::RuleFiles> rules;
+  request::Settings settings;
   passes::PassOptions passes{};
   bool compiles_little = false;  ///< what is compiled is a whole model: with little work, too, and with all constraints
   bool checks = false;           ///< each run of compiled code is compared with the reference kernels
   bool keeps_stages = false;     ///< for commands about single stages (KeptStage)
-  WorkListener listener{};
+  runner::WorkListener listener{};
 };
 
 /// The settings for one stage: constraints on nodes that it does not have are about other stages.
-Settings settings_of_stage(const Settings& settings, const ir::Graph& graph, bool has_run_time_shapes,
-                           const support::Diagnostics& diags);
+request::Settings settings_of_stage(const request::Settings& settings, const ir::Graph& graph, bool has_run_time_shapes,
+                                    const support::Diagnostics& diags);
 
 /// Whether a stage with these settings is compiled: it has work, or constraints. Else the reference kernels run it.
-bool needs_compiling(const ir::Graph& graph, bool has_run_time_shapes, const Settings& of_stage);
+bool needs_compiling(const ir::Graph& graph, bool has_run_time_shapes, const request::Settings& of_stage);
 
 class StageProgram {
  public:
@@ -55,15 +55,15 @@ class StageProgram {
 
  private:
   StageProgram() = default;
-  bool compile(Settings settings, const StageSettings& from, support::Diagnostics& diags);
+  bool compile(request::Settings settings, const StageSettings& from, support::Diagnostics& diags);
 
   ir::Graph graph_;  ///< as imported
   size_t operators_ = 0;
   bool checks_ = false;
   std::string backends_;
-  std::unique_ptr<Compilation> compilation_;
-  std::optional<Program> program_;
+  std::unique_ptr<compilation::Compilation> compilation_;
+  std::optional<program::Program> program_;
   std::unique_ptr<runtime::Executor> executor_;  ///< of `program_`, destroyed before it
 };
 
-}  // namespace collage::driver
+}  // namespace collage::stages

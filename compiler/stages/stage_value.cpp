@@ -5,7 +5,7 @@
 
 #include "runtime/package/content_hash.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 using runtime::Result;
 using runtime::Status;
@@ -55,4 +55,4 @@ Result<StageValue> Scope::get(const std::string& name) const {
   return *value;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

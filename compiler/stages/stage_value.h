@@ -11,7 +11,7 @@
 #include "compiler/ir/graph/graph.h"
 #include "runtime/core/status.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 struct StageValue {
   enum class Kind { Tensor, Sequence, Absent };  ///< Absent: an optional value that is none
@@ -61,4 +61,4 @@ class Scope {
   mutable std::map<std::string, StageValue, std::less<>> initializers_;
 };
 
-}  // namespace collage::driver
+}  // namespace collage::stages

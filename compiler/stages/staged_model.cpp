@@ -8,7 +8,7 @@
 #include "runtime/core/duration.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 using runtime::Result;
 using runtime::Status;
@@ -24,7 +24,7 @@ StagedModel::StagedModel(std::shared_ptr<const import::OnnxFile> file, const imp
                          support::Diagnostics& diags)
     : runner_(std::move(file), std::move(settings), kept, diags) {
   for (auto& [name, tensor] : bound) bound_.emplace(name, constant_of(std::move(tensor)));
-  ports_ = ports_of(first.graph);
+  ports_ = request::ports_of(first.graph);
   ports_.outputs.clear();
   for (const std::string& name : runner_.file().output_names(runner_.file().graph()))
     ports_.outputs.push_back({name, {}});
@@ -68,4 +68,4 @@ std::string print(const std::vector<StageReport>& reports) {
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::stages

@@ -9,7 +9,7 @@
 #include "compiler/stages/graph_runner.h"
 #include "runtime/runner/model_ports.h"
 
-namespace collage::driver {
+namespace collage::stages {
 
 class StagedModel {
  public:
@@ -35,4 +35,4 @@ class StagedModel {
 /// A line for each stage: what it was made for, how it runs, what is run on the host after it.
 std::string print(const std::vector<StageReport>& reports);
 
-}  // namespace collage::driver
+}  // namespace collage::stages

@@ -122,7 +122,8 @@ typedef void (*collage_listener)(void* context, const collage_progress* progress
 
 /* From now on `listener` is called while steps of the compiler work, by the thread that called the step, up to some
  * hundred times a second. The progress lives until it returns. It may call collage_compiler_stop and nothing else of
- * the compiler. NULL: none is called any more. 0 after success. */
+ * the compiler. `context` lives as long as the compiler and the models, placements and dynamic sessions that were made
+ * of it. NULL: none is called any more. 0 after success. */
 COLLAGE_API int collage_compiler_listen(collage_compiler* compiler, collage_listener listener, void* context);
 /* `stops` 1: makes the step that is at work fail soon, or else the next one; later steps are not concerned. Costs that
  * were measured are kept. 0: takes that back where no step has failed of it yet. From any thread, and from a signal

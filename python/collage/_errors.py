@@ -112,7 +112,8 @@ def _made(base: Type[CollageError], other: Optional[Type[Exception]], arguments:
 
 
 def _number_in(text: str) -> Optional[int]:
-    return next((number for number in _NUMBERS if os.strerror(number) in text), None)
+    # Some messages are of the compiler's own words: `is a directory`.
+    return next((number for number in _NUMBERS if os.strerror(number).lower() in text.lower()), None)
 
 
 def _kind_of(text: str, first: Optional[Diagnostic]) -> Optional[Type[Exception]]:

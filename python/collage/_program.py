@@ -316,8 +316,11 @@ def load(package: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview], 
     """
     count = _settings.checked_number(threads, "threads", 0)
     if isinstance(package, (bytes, bytearray, memoryview)):
-        with _file_of(bytes(package)) as path, raising():
-            return Program(_collage.Program.load(path, count), threads=count)
+        with _file_of(bytes(package)) as path:
+            try:
+                return Program(_collage.Program.load(path, count), threads=count)
+            except _collage.Failure as failure:
+                raise CollageError(str(failure).replace(os.fsdecode(path), "<bytes>")) from None
     checked = _settings.path_of(package, "the package")
     with raising():
         return Program(_collage.Program.load(checked, count), threads=count)

@@ -8,7 +8,7 @@ import shutil
 import sys
 import threading
 import time
-from typing import Any, Callable, ContextManager, List, NamedTuple, Optional, TypeVar, Union
+from typing import Any, Callable, ContextManager, List, NamedTuple, Optional, Tuple, TypeVar, Union
 
 from . import _collage
 
@@ -94,41 +94,81 @@ def _display(progress: Shown) -> Union[_Line, _News]:
     if callable(progress):
         return _News(progress)
     # There is no stderr under pythonw and the like.
-    shows = progress if progress is not None else sys.stderr is not None and sys.stderr.isatty()
-    return _Line() if shows else _News(lambda _: None)
+    if sys.stderr is not None and (progress or (progress is None and sys.stderr.isatty())):
+        return _Line()
+    return _News(lambda _: None)
+
+
+class _Turn:
+    """The time in which a compiler is at one piece of work. Several threads may wait for theirs, with a lock."""
+
+    def __init__(self, compiler: _collage.Compiler) -> None:
+        self._compiler = compiler
+        self._guard = threading.Lock()
+        self._is_dropped = False
+        self._has_begun = False
+        self._is_now = False
+        self._before: Optional[Tuple[str, int, int, str]] = None
+
+    def begin(self) -> bool:
+        """False where the work was dropped meanwhile."""
+        with self._guard:
+            if self._is_dropped:
+                return False
+            self._compiler.stop(False)
+            self._before = self._compiler.progress()  # of the work before
+            self._has_begun = self._is_now = True
+            return True
+
+    def end(self) -> None:
+        with self._guard:
+            self._is_now = False
+
+    def drop(self) -> None:
+        """Stops this work, and no other that the compiler is at."""
+        with self._guard:
+            self._is_dropped = True
+            if self._is_now:
+                self._compiler.stop()
+
+    def progress(self) -> Optional[Progress]:
+        now = self._compiler.progress() if self._has_begun else None
+        return None if now is None or now == self._before else Progress(*now)
 
 
 def run(compiler: _collage.Compiler, work: Callable[[], _Result], progress: Shown = None,
         lock: Optional[ContextManager[Any]] = None) -> _Result:
     """Returns what `work` returns, which no other work with this lock runs beside. An exception in this thread, as of Ctrl-C,
     ends it: what is left of it then goes on in its thread for a moment."""
-    done, is_dropped = threading.Event(), threading.Event()
+    done, turn = threading.Event(), _Turn(compiler)
     results: List[_Result] = []
     failures: List[BaseException] = []
 
     def do() -> None:
         try:
             with lock if lock is not None else contextlib.nullcontext():
-                compiler.stop(False)
-                if not is_dropped.is_set():
-                    results.append(work())
+                if turn.begin():
+                    try:
+                        results.append(work())
+                    finally:
+                        turn.end()
         except BaseException as failure:  # noqa: B902: the caller's thread raises it
             failures.append(failure)
         finally:
             done.set()
 
     display = _display(progress)
-    # Not a daemon: the interpreter waits for it where it ends before.
-    threading.Thread(target=do, name="collage").start()
     try:
+        # Not a daemon: the interpreter waits for it where it ends before.
+        thread = threading.Thread(target=do, name="collage")
+        thread.start()
         is_done = False
         while not is_done:
             is_done = done.wait(_TICK)
-            now = compiler.progress()
-            display(Progress(*now) if now is not None else None)
+            display(turn.progress())
+        thread.join()
     except BaseException:
-        is_dropped.set()
-        compiler.stop()
+        turn.drop()
         done.wait(_PATIENCE)
         raise
     finally:

@@ -178,7 +178,7 @@ def test_packages_in_memory(digits, images, tmp_path):
     assert package == (tmp_path / "digits.collage").read_bytes()
     for given in (package, bytearray(package), memoryview(package)):
         np.testing.assert_array_equal(collage.load(given)(images[:1]), digits(images[:1]))
-    with pytest.raises(collage.CollageError):
+    with pytest.raises(collage.CollageError, match="^'<bytes>': "):
         collage.load(package[:100])
 
 

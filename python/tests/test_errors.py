@@ -118,6 +118,10 @@ def test_classes_of_python(compiled, digits, tmp_path):
         assert isinstance(error.value, collage.CollageError) and error.value.errno == 2, error.value
         again = pickle.loads(pickle.dumps(error.value))
         assert type(again) is type(error.value) and str(again) == str(error.value)
+    for call in (lambda: collage.load(tmp_path), lambda: digits.save(tmp_path), lambda: compiled(model, placement=tmp_path)):
+        with pytest.raises(IsADirectoryError) as error:
+            call()
+        assert isinstance(error.value, collage.CollageError) and error.value.errno == 21, error.value
     for keywords in ({"strategy": "fastest"}, {"objective": "beauty"}, {"cpu": "z80"}, {"target": ["nvidia"]},
                      {"shapes": {"batch": 2}}, {"constraints": {"place": "y=nvidia"}}):
         with pytest.raises(ValueError) as error:

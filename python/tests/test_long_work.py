@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C ends what takes long, and progress is shown meanwhile."""
+import _thread
 import io
 import os
 import subprocess
@@ -58,16 +59,67 @@ def test_ctrl_c_ends_a_dynamic_program(build, tmp_path):
     assert interrupted(build, call, tmp_path / "m.ir", 2.0) < 2
 
 
+def interrupt_soon():
+    """As Ctrl-C does."""
+    threading.Timer(0.2, _thread.interrupt_main).start()
+
+
 def test_an_interrupted_question_leaves_the_program_usable(compiled):
     program = compiled(NETWORK)
-
-    def raising(_):
-        raise KeyboardInterrupt
-
     with program._lock:  # the question waits for this one
+        interrupt_soon()
         with pytest.raises(KeyboardInterrupt):
-            program.explain("op:Conv", "host", progress=raising)
+            program.explain("op:Conv", "host")
     assert len(program.explain("op:Gemm")) == 1
+
+
+class Recorder:
+    """In place of a compiler."""
+
+    def __init__(self):
+        self.stops = []
+        self.at = ("compiling", 9, 9, "")
+
+    def stop(self, stops=True):
+        self.stops.append(stops)
+
+    def progress(self):
+        return self.at
+
+
+def test_work_that_waits_stops_no_other():
+    from collage import _work
+
+    compiler, lock, is_at_work, may_end, results = Recorder(), threading.Lock(), threading.Event(), threading.Event(), []
+
+    def first():
+        is_at_work.set()
+        may_end.wait(60)
+        return "first"
+
+    other = threading.Thread(target=lambda: results.append(_work.run(compiler, first, False, lock)))
+    other.start()
+    assert is_at_work.wait(60)
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        _work.run(compiler, lambda: results.append("second"), False, lock)
+    assert compiler.stops == [False]
+    may_end.set()
+    other.join()
+    assert results == ["first"]
+
+
+def test_progress_is_that_of_the_own_work():
+    from collage import _work
+
+    compiler, seen = Recorder(), []
+    assert _work.run(compiler, lambda: 7, seen.append) == 7 and seen == []
+
+    def work():
+        compiler.at = ("searching", 1, 2, "")
+
+    _work.run(compiler, work, seen.append)
+    assert seen == [collage.Progress("searching", 1, 2, "")]
 
 
 def test_progress_is_passed_on(compiled):
@@ -105,6 +157,9 @@ def test_a_line_on_a_terminal(compiled, monkeypatch):
         compiled(NETWORK, progress=shown)
         assert bool(stream.getvalue()) == is_said
         assert not is_said or stream.getvalue().endswith("\r\x1b[K")
+    for shown in (None, True):
+        monkeypatch.setattr(sys, "stderr", None)  # as under pythonw
+        compiled(NETWORK, progress=shown)
     monkeypatch.setattr(_work._Line, "_BETWEEN", 0.0)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     compiled(NETWORK, progress=True)

@@ -47,9 +47,7 @@ class Binder {
     return bound;
   }
 
-  /// Binds the library kernel of a LibraryStep or a LibraryCall.
-  template <typename Call>
-  Result<BoundLibrary> bind_library(const Call& call, size_t index) const {
+  Result<BoundLibrary> bind_library(const LibraryCall& call, size_t index) const {
     Result<std::shared_ptr<LibraryKernel>> kernel = program_.take_library(step_, index);
     if (!kernel) return kernel.status();
     BoundLibrary bound{std::move(*kernel)};
@@ -75,7 +73,7 @@ class Binder {
   }
 
   Result<BoundStep> bind(const LibraryStep& step) const {
-    Result<BoundLibrary> library = bind_library(step, 0);
+    Result<BoundLibrary> library = bind_library(step.call, 0);
     if (!library) return library.status();
     BoundHostStep bound;
     bound.calls.emplace_back(std::move(*library));

@@ -29,7 +29,7 @@ class SlotFinder {
     }
   }
   void visit(const LibraryStep& step, BoundStep& bound) const {
-    in_library(step, std::get<BoundLibrary>(std::get<BoundHostStep>(bound).calls[0]));
+    in_library(step.call, std::get<BoundLibrary>(std::get<BoundHostStep>(bound).calls[0]));
   }
   void visit(const DeviceStep&, BoundStep&) const {}
   void visit(const ConvertStep& step, BoundStep& bound) const {
@@ -56,8 +56,7 @@ class SlotFinder {
       for (size_t i = 0; i < call.buffers.size(); ++i) report(call.buffers[i], table[i]);
     }
   }
-  template <typename Call>
-  void in_library(const Call& call, BoundLibrary& bound) const {
+  void in_library(const LibraryCall& call, BoundLibrary& bound) const {
     for (size_t i = 0; i < call.inputs.size(); ++i) report(call.inputs[i], bound.inputs[i]);
     for (size_t i = 0; i < call.outputs.size(); ++i) report(call.outputs[i], bound.outputs[i]);
   }

@@ -139,7 +139,7 @@ Status Program::prepare_steps() {
         if (const auto* kernel = std::get_if<KernelCall>(&call)) {
           status = add(prepare(*kernel));
         } else if (auto* library = std::get_if<LibraryCall>(&call)) {
-          status = add(prepare(library->library, &library->program));
+          status = add(prepare(*library));
         } else {
           prepared.emplace_back();
           uses_openmp_ = uses_openmp_ || std::get<OpCall>(call).checked.empty();
@@ -147,7 +147,7 @@ Status Program::prepare_steps() {
         if (!status) return status;
       }
     } else if (auto* library = std::get_if<LibraryStep>(&step)) {
-      if (Status status = add(prepare(library->library, &library->program)); !status) return status;
+      if (Status status = add(prepare(library->call)); !status) return status;
     } else if (const auto* convert = std::get_if<ConvertStep>(&step); convert != nullptr && convert->kernel) {
       if (Status status = add(prepare(*convert->kernel)); !status) return status;
     }
@@ -165,10 +165,10 @@ Result<Program::Prepared> Program::prepare(const KernelCall& call) {
   return prepared;
 }
 
-Result<Program::Prepared> Program::prepare(std::string library, LibraryProgram* program) {
-  Result<std::unique_ptr<LibraryKernels>> kernels = LibraryKernels::load(std::move(library), *program, threads_);
+Result<Program::Prepared> Program::prepare(LibraryCall& call) {
+  Result<std::unique_ptr<LibraryKernels>> kernels = LibraryKernels::load(call.library, call.program, threads_);
   if (!kernels) return kernels.status();
-  *program = {};  // the kernels have what they need of it
+  call.program = {};  // the kernels have what they need of it
   uses_openmp_ = true;
   Prepared prepared;
   prepared.library = std::move(*kernels);

@@ -94,7 +94,8 @@ class Program {
   Status load_device_constants();
   Status prepare_steps();
   Result<Prepared> prepare(const KernelCall& call);
-  Result<Prepared> prepare(std::string library, LibraryProgram* program);
+  /// After: the call has no program any more.
+  Result<Prepared> prepare(LibraryCall& call);
   void plan_tasks();
 
   Plan plan_;

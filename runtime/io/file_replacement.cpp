@@ -75,9 +75,13 @@ Status write_pieces(int descriptor, const std::vector<std::span<const char>>& pi
   return Status::ok();
 }
 
+bool is_standard_stream(const std::string& path) {
+  return path == "/dev/stdout" || path == "/dev/stderr";
+}
+
 /// Opens something that cannot be replaced. A pipe without a reader is refused, not waited for.
 Result<Descriptor> open_in_place(const std::string& path) {
-  if (path == "/dev/stdout" || path == "/dev/stderr") {
+  if (is_standard_stream(path)) {
     // Opened anew, a file behind it would be written from its start.
     Descriptor copy(::fcntl(path == "/dev/stdout" ? STDOUT_FILENO : STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
     return copy.is_open() ? Result<Descriptor>(std::move(copy)) : error_of_system();
@@ -151,6 +155,8 @@ Result<FileReplacement> FileReplacement::write(const std::string& path,
 Status FileReplacement::check(const std::string& path) {
   const Result<Target> target = Target::of(path);
   if (!target) return target.status();
+  // Who may write to a stream that is open need not be allowed to open it.
+  if (target->is_in_place && is_standard_stream(path)) return open_in_place(path).status();
   if (target->is_in_place) return ::access(path.c_str(), W_OK) == 0 ? Status::ok() : error_of_system();
   FileReplacement made;
   made.target_ = target->end;

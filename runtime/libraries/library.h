@@ -4,12 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/core/status.h"
+#include "runtime/core/tensor.h"
 #include "runtime/plan/library_program.h"
 
 namespace collage::runtime {
@@ -19,6 +21,13 @@ struct LibraryPart {
   std::string text;         ///< the primitive, how it is implemented, what was fused into it; no line end
   int op = -1;              ///< operator of the program whose result it makes; -1: of none, it changes a layout
   bool is_at_load = false;  ///< made once; in a run it takes no time
+};
+
+/// What a kernel keeps of constants once it is loaded.
+struct KeptConstants {
+  std::vector<Tensor> as_given{};  ///< unchanged; other kernels may keep the same elements
+  size_t packed = 0;               ///< bytes of copies that only this kernel and those that share with it have
+  bool is_least = false;           ///< the copies may be larger: they count as large as what they are made of
 };
 
 /// A program as one library runs it.
@@ -38,6 +47,8 @@ class LibraryKernel {
   /// aligned to kTensorAlignment. No input overlaps an output. Must not be called concurrently; different kernels may
   /// run at once.
   virtual Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) = 0;
+  /// What it keeps of constants once it is loaded; known before. nullopt: the library does not tell.
+  virtual std::optional<KeptConstants> kept() const { return std::nullopt; }
   /// The calls that a run makes, in order.
   virtual std::vector<LibraryPart> parts() const = 0;
   /// Their texts, for `--emit=plan` and tests.

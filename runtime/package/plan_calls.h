@@ -25,7 +25,7 @@ void for_each_kernel_call(const Plan& plan, const Visit& visit) {
 template <typename Visit>
 void for_each_library(const Plan& plan, const Visit& visit) {
   for (const Step& step : plan.steps) {
-    if (const auto* library = std::get_if<LibraryStep>(&step)) visit(library->library);
+    if (const auto* library = std::get_if<LibraryStep>(&step)) visit(library->call.library);
     const auto* host = std::get_if<HostStep>(&step);
     if (host == nullptr) continue;
     for (const HostCall& call : host->calls) {

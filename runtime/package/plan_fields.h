@@ -72,11 +72,18 @@ COLLAGE_FIELDS(OpCall, op, attrs, inputs, outputs, checked)
 COLLAGE_FIELDS(KernelCall, symbol, buffers, extent, grain, scratch_bytes, name)
 COLLAGE_FIELDS(LibraryCall, library, program, inputs, outputs, text)
 COLLAGE_FIELDS(HostStep, partition, calls)
-COLLAGE_FIELDS(LibraryStep, partition, library, program, inputs, outputs, text)
 COLLAGE_FIELDS(DeviceStep, partition, device, ops, duration, calls)
 COLLAGE_FIELDS(ConvertStep, from, to, cost, kernel)
 COLLAGE_FIELDS(PlanPartition, name, backend, instance, nodes, cost, rules)
 COLLAGE_FIELDS(KnownRun, inputs, outputs)
+
+/// The fields of the call stand beside the partition.
+template <typename Archive>
+void fields(Archive& a, LibraryStep& whole) {
+  auto& [partition, call] = whole;
+  a("partition", partition);
+  fields(a, call);
+}
 
 template <typename Archive>
 void fields(Archive& a, PlanPort& whole) {

@@ -102,7 +102,7 @@ struct KernelCall {
   std::string name = {};     ///< what it computes, for traces
 };
 
-/// Operators that a library runs as a whole, on plain host buffers: `lower inline`.
+/// Operators that a library runs as a whole. In a host step (`lower inline`) its buffers are plain.
 struct LibraryCall {
   std::string library;  ///< row of libraries/library_list.def: `onednn`, or `plugin:PATH`
   LibraryProgram program;
@@ -122,11 +122,7 @@ struct HostStep {
 /// load; the buffers are those of the boundary, in the layouts of the program's values.
 struct LibraryStep {
   int partition = -1;
-  std::string library;  ///< as in LibraryCall
-  LibraryProgram program;
-  std::vector<BufferId> inputs;   ///< in the order of the program's
-  std::vector<BufferId> outputs;  ///< in the order of the program's
-  std::vector<std::string> text;  ///< how the library runs it, for display
+  LibraryCall call;
 };
 
 /// A partition on a device: its operators run there, in the device's memory, and take `duration` of its clock.

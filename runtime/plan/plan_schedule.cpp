@@ -64,10 +64,7 @@ class Toucher {
   void visit(const HostStep& step) {
     for (const HostCall& call : step.calls) std::visit([&](const auto& any) { visit(any); }, call);
   }
-  void visit(const LibraryStep& step) {
-    add(step.inputs, read_);
-    add(step.outputs, other_);
-  }
+  void visit(const LibraryStep& step) { visit(step.call); }
   void visit(const DeviceStep& step) {
     for (const OpCall& op : step.ops) visit(op);
   }

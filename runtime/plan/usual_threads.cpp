@@ -37,7 +37,7 @@ class Counter {
   Counter(const Plan& plan, int threads) : plan_(plan), threads_(threads) {}
 
   double operator()(const HostStep& step) const { return of(step.partition, loops_of(step.calls, threads_)); }
-  double operator()(const LibraryStep& step) const { return of(step.partition, step.program.ops.size()); }
+  double operator()(const LibraryStep& step) const { return of(step.partition, step.call.program.ops.size()); }
   double operator()(const DeviceStep&) const { return 0; }
   double operator()(const ConvertStep& step) const {
     const bool is_of_host = space_of(step.from) == 0 && space_of(step.to) == 0;

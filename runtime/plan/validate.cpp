@@ -186,12 +186,10 @@ class Validator {
   /// The program itself is the library's to check.
   Status check_step(const LibraryStep& step) {
     if (Status status = check_partition(step.partition); !status) return status;
-    return check_library(step);
+    return check_library(step.call);
   }
 
-  /// Checks a LibraryStep or a LibraryCall.
-  template <typename Call>
-  Status check_library(const Call& call) const {
+  Status check_library(const LibraryCall& call) const {
     if (Status status = check_boundary(call.program, call.program.inputs, call.inputs, false); !status) return status;
     return check_boundary(call.program, call.program.outputs, call.outputs, true);
   }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
+#include <variant>
 
 #include "runtime/core/text.h"
 #include "runtime/runner/run_json.h"
@@ -13,37 +15,36 @@ namespace collage::runner {
 
 using support::Code;
 
-std::shared_ptr<runtime::FaultInjector> read_faults(const std::string& file_or_text,
-                                                    const std::vector<std::string>& spaces,
-                                                    support::SourceManager& sources, support::Diagnostics& diags) {
+std::optional<Faults> read_faults(const std::string& file_or_text, support::SourceManager& sources,
+                                  support::Diagnostics& diags) {
   std::error_code error;
   support::FileId file;
   if (std::filesystem::exists(file_or_text, error)) {
     const runtime::Result<support::FileId> loaded = sources.load(file_or_text);
-    if (!loaded) {
-      diags.error_at(Code::CannotRead, "--faults " + file_or_text, "{}", loaded.message());
-      return nullptr;
-    }
+    if (!loaded) return diags.error_at(Code::CannotRead, "--faults " + file_or_text, "{}", loaded.message());
     file = *loaded;
   } else {
     file = sources.add("--faults", file_or_text);
   }
-  const auto spec = runtime::parse_fault_spec(sources.text(file));
+  auto spec = runtime::parse_fault_spec(sources.text(file));
   if (const auto* wrong = std::get_if<runtime::FaultSpecError>(&spec)) {
     const support::Span span{file, static_cast<uint32_t>(wrong->begin), static_cast<uint32_t>(wrong->end)};
-    diags.error(Code::SyntaxError, span, "{}", wrong->message);
-    return nullptr;
+    return diags.error(Code::SyntaxError, span, "{}", wrong->message);
   }
-  const auto& faults = std::get<runtime::FaultSpec>(spec);
-  for (const runtime::FaultRule& rule : faults.rules) {
+  return Faults{std::move(std::get<runtime::FaultSpec>(spec)), file};
+}
+
+std::shared_ptr<runtime::FaultInjector> make_injector(const Faults& faults, const std::vector<std::string>& spaces,
+                                                      support::Diagnostics& diags) {
+  for (const runtime::FaultRule& rule : faults.spec.rules) {
     if (std::any_of(spaces.begin(), spaces.end(), [&](const std::string& space) { return rule.is_of(space); }))
       continue;
     const auto begin = static_cast<uint32_t>(rule.begin);
-    const support::Span span{file, begin, begin + static_cast<uint32_t>(rule.device.size())};
+    const support::Span span{faults.text, begin, begin + static_cast<uint32_t>(rule.device.size())};
     diags.warning(Code::BadOption, span, "there is no device `{}`", rule.device)
         .note("the devices are {}", spaces.empty() ? "none" : fmt::to_string(fmt::join(spaces, ", ")));
   }
-  return std::make_shared<runtime::FaultInjector>(faults);
+  return std::make_shared<runtime::FaultInjector>(faults.spec);
 }
 
 std::string print_recovery(const runtime::Executor& executor) {

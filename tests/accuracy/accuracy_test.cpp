@@ -49,10 +49,10 @@ class Table {
     auto rules = sema::load_rules(sources_, files_, diags);
     if (!rules) throw std::runtime_error(diags.render());
     rules_ = std::move(*rules);
-    auto activations = driver::activate(rules_, {{}, {}, {}, true}, diags);
+    auto activations = request::activate(rules_, {{}, {}, {}, true}, diags);
     if (!activations) throw std::runtime_error(diags.render());
     activations_ = std::move(*activations);
-    for (const driver::Activation& activation : activations_) {
+    for (const request::Activation& activation : activations_) {
       const std::string name = activation.active.backend->name;
       if (activation.absent.empty() && name != "host") libraries_.push_back(name);
     }
@@ -87,7 +87,7 @@ class Table {
   support::SourceManager sources_;
   std::vector<std::string> files_;
   ir::RuleSet rules_;
-  std::vector<driver::Activation> activations_;
+  std::vector<request::Activation> activations_;
   std::vector<std::string> libraries_;
   const std::vector<std::string> processors_ = processors();
   int layouts_ = 0;

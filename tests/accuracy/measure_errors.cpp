@@ -119,14 +119,14 @@ Error worse(const Error& a, const Error& b) {
 }
 
 CaseErrors measure_errors(const AccuracyCase& one, const ir::RuleSet& rules,
-                          const std::vector<driver::Activation>& activations,
+                          const std::vector<request::Activation>& activations,
                           const std::vector<std::string>& processors) {
   CaseErrors errors;
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   std::optional<ir::Graph> graph = graph_of(one, sources, diags);
   place::ActiveBackends active;
-  for (const driver::Activation& activation : activations) {
+  for (const request::Activation& activation : activations) {
     if (activation.absent.empty()) active.push_back(activation.active);
   }
   std::optional<place::BuiltProblem> built;
@@ -135,7 +135,7 @@ CaseErrors measure_errors(const AccuracyCase& one, const ir::RuleSet& rules,
     errors.problem = diags.render();
     return errors;
   }
-  const plan::PlanTargets targets = driver::plan_targets(rules, activations, 1);
+  const plan::PlanTargets targets = request::plan_targets(rules, activations, 1);
   std::optional<Truth> truth;
   std::set<std::string> seen;
   for (place::CandidateId id : built->candidate_ids()) {

@@ -34,7 +34,7 @@ struct CaseErrors {
 
 /// `processors` are those that generated code is made for; this machine must be able to run it.
 CaseErrors measure_errors(const AccuracyCase& one, const ir::RuleSet& rules,
-                          const std::vector<driver::Activation>& activations,
+                          const std::vector<request::Activation>& activations,
                           const std::vector<std::string>& processors);
 
 }  // namespace collage::testing

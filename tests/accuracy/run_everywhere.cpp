@@ -30,7 +30,7 @@ Backends::Backends(const codegen::CodeTarget& code, std::set<std::string, std::l
   auto rules = sema::load_rules(sources_, {COLLAGE_SOURCE_DIR "/rules"}, diags);
   if (!rules) throw std::runtime_error(diags.render());
   rules_ = std::move(*rules);
-  auto activations = driver::activate(rules_, {{}, {}, {}, true}, diags, code);
+  auto activations = request::activate(rules_, {{}, {}, {}, true}, diags, code);
   if (!activations) throw std::runtime_error(diags.render());
   activations_ = std::move(*activations);
 }
@@ -40,12 +40,12 @@ std::string Backends::run(const ir::Graph& graph, const std::vector<runtime::Ten
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   place::ActiveBackends active;
-  for (const driver::Activation& activation : activations_) {
+  for (const request::Activation& activation : activations_) {
     if (activation.absent.empty()) active.push_back(activation.active);
   }
   std::optional<place::BuiltProblem> built = place::build_problem(graph, rules_, active, diags);
   if (!built) return diags.render();
-  const plan::PlanTargets targets = driver::plan_targets(rules_, activations_, 1);
+  const plan::PlanTargets targets = request::plan_targets(rules_, activations_, 1);
   std::set<std::string> seen;
   for (place::CandidateId id : built->candidate_ids()) {
     const ir::Partition partition = place::candidate_partition(graph, *built, id);
@@ -59,10 +59,10 @@ std::string Backends::run(const ir::Graph& graph, const std::vector<runtime::Ten
     ir::PlacedGraph alone = ir::extract_partition(graph, partition, {"case"});
     if (plan::find_matches(alone.graph, targets, &alone.placement)) continue;
     support::Diagnostics refusals(sources);
-    std::optional<driver::Program> program =
-        driver::build_program(alone.graph, alone.placement, targets, {.is_strict = true}, refusals);
+    std::optional<program::Program> program =
+        program::build_program(alone.graph, alone.placement, targets, {.is_strict = true}, refusals);
     if (!program) continue;  // the library has no such primitive
-    auto executor = driver::load_program(*program, 1, diags);
+    auto executor = program::load_program(*program, 1, diags);
     if (executor == nullptr) return diags.render();
     std::vector<runtime::Tensor> given;
     for (const ir::BoundaryValue& input : partition.inputs) {

@@ -35,7 +35,7 @@ class Backends {
  private:
   support::SourceManager sources_;
   ir::RuleSet rules_;
-  std::vector<driver::Activation> activations_;
+  std::vector<request::Activation> activations_;
   std::set<std::string, std::less<>> left_out_;
 };
 

@@ -237,6 +237,7 @@ def check_claims(browser, folder, sources, acc):
     page, head = opened(model, "--objective=makespan")
     text = details_of(page, "d")
     check("proven" in head and "Proven" in text and "why-not" not in text and "Alone" not in text, f"makespan: {head} {text}")
+    check(" of it on " not in head, f"a makespan is no sum of times: {head}")
     page, head = opened(model, "bench", "--runs", "2", "--input", "x=random", "--faults", "acc: lose after 0 launches")
     text = page.run("document.getElementById('timeline').textContent")
     check("acc[0] was lost" in text and "median" not in text and "measured in" not in text, f"a lost device: {text}")
@@ -300,6 +301,10 @@ def main():
                 check_kernels(page)
             taken = page.run("[...document.querySelectorAll('#memory svg text')].map(e => e.textContent).filter(t => t.startsWith('taken'))")
             check("taken: 0 B" not in taken, f"memory with {options}: {taken}")
+            # Libraries keep constants, and their copies are among them.
+            kept = page.run("report.data.memory.filter(one => one.libraries).length")
+            heads = page.run("[...document.querySelectorAll('#memory th')].map(one => one.textContent)")
+            check(("of these packed copies" in heads) == (kept > 0), f"memory of libraries: {heads}")
 
         check_claims(browser, folder, sources, acc)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a folder of ONNX's tests in several ways and prints a table by opset:
 //
-//     run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs 2] [--only TEXT] [--steps N]
+//     run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs 2] [--only TEXT] [--steps N] [--write PAGE]
 //
 //   reference  the reference kernels, without compiling
 //   host       compiled host code
@@ -53,7 +53,7 @@ struct Way {
   std::string name;
   std::string strategy;            ///< of the search; empty: reference kernels
   std::vector<std::string> rules;  ///< paths; of reference kernels for the stages of large models
-  std::shared_ptr<const driver::RuleFiles> files{};
+  std::shared_ptr<const request::RuleFiles> files{};
 };
 
 struct Line {
@@ -116,10 +116,10 @@ std::vector<Test> tests_in(const fs::path& root, const std::string& only) {
 
 // --- one test, in a process of its own ---
 
-driver::Settings settings_of(const Way& way) {
-  driver::Settings settings;
+request::Settings settings_of(const Way& way) {
+  request::Settings settings;
   if (!way.strategy.empty()) settings.strategy = way.strategy;
-  settings.costs.mode = driver::CostMode::Estimate;
+  settings.costs.mode = request::CostMode::Estimate;
   settings.costs.database = "";
   settings.cache = "";
   return settings;
@@ -133,15 +133,15 @@ Line verdict_of(const std::vector<runtime::Tensor>& got, const NodeTestCase& tes
 Line compile_and_run(const Way& way, const NodeTestCase& test, const fs::path& model) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  const driver::Settings settings = settings_of(way);
+  const request::Settings settings = settings_of(way);
   auto failed = [&diags] { return Line{Verdict::Wrong, diags.render()}; };
-  auto compilation = driver::Compilation::open({model, {*test.graph, {}}, {}}, way.files, settings, diags);
+  auto compilation = compilation::Compilation::open({model, {*test.graph, {}}, {}}, way.files, settings, diags);
   if (compilation == nullptr || !compilation->run_passes({}, diags)) return failed();
   auto candidates = compilation->find_candidates({}, nullptr, diags);
   if (!candidates) return failed();
   auto found = compilation->find_placement(*candidates, compilation->strategy(), diags);
   if (!found) return failed();
-  auto runner = driver::load_runner(compilation->graph(), found->placement, compilation->targets(), nullptr, diags);
+  auto runner = program::load_runner(compilation->graph(), found->placement, compilation->targets(), nullptr, diags);
   if (!runner) return failed();
   auto got = runner->executor->run(test.inputs);
   return got ? verdict_of(*got, test) : Line{Verdict::Wrong, got.message()};
@@ -153,11 +153,11 @@ Line run_in_stages(const Way& way, const NodeTestCase& test, const fs::path& mod
   auto failed = [&diags] {
     return Line{testing::is_refusal(diags) ? Verdict::Refused : Verdict::Wrong, diags.render()};
   };
-  auto source = driver::ModelSource::open(model.string(), support::FileAccess({model.string()}), sources, diags);
+  auto source = request::ModelSource::open(model.string(), support::FileAccess({model.string()}), sources, diags);
   if (source == nullptr) return failed();
-  driver::StageSettings settings{model, way.files, settings_of(way)};
+  stages::StageSettings settings{model, way.files, settings_of(way)};
   settings.compiles_little = !way.strategy.empty();
-  driver::DynamicModel runner(std::move(source), std::move(settings), 8, diags);
+  stages::DynamicModel runner(std::move(source), std::move(settings), 8, diags);
   auto results = runner.run(test.inputs);
   if (!results) return failed();
   std::vector<runtime::Tensor> got;
@@ -259,31 +259,59 @@ void run_all(std::vector<Test>& tests, const std::vector<Way>& ways, size_t jobs
 
 // --- what is printed ---
 
-void print_table(const std::vector<Test>& tests, const std::vector<Way>& ways) {
+using Row = std::vector<std::string>;
+
+/// The head, a row for each opset, and one for all: tests, left out, and for each way how many passed, were refused,
+/// wrong, crashed.
+std::vector<Row> table_of(const std::vector<Test>& tests, const std::vector<Way>& ways) {
   std::map<int64_t, std::vector<const Test*>> by_opset;
-  for (const Test& test : tests) by_opset[test.opset].push_back(&test);
-  std::string head = fmt::format("{:>6} {:>6} {:>8}", "opset", "tests", "left out");
-  for (const Way& way : ways) head += fmt::format("  {:>28}", way.name + ": pass ref. wrong crash");
-  fmt::print("{}\n", head);
-  auto row = [&](const std::string& name, const std::vector<const Test*>& some) {
-    auto left_out = std::count_if(some.begin(), some.end(), [](const Test* test) { return !test->left_out.empty(); });
-    std::string text = fmt::format("{:>6} {:>6} {:>8}", name, some.size(), left_out);
+  std::vector<const Test*> all;
+  for (const Test& test : tests) {
+    by_opset[test.opset].push_back(&test);
+    all.push_back(&test);
+  }
+  const auto row = [&](const std::string& name, const std::vector<const Test*>& some) {
+    const auto left_out =
+        std::count_if(some.begin(), some.end(), [](const Test* test) { return !test->left_out.empty(); });
+    Row cells{name, std::to_string(some.size()), std::to_string(left_out)};
     for (size_t w = 0; w < ways.size(); ++w) {
       std::map<Verdict, int> counts;
       for (const Test* test : some) {
         if (test->left_out.empty()) ++counts[test->lines[w].verdict];
       }
-      text += fmt::format("  {:>13} {:>4} {:>4} {:>4}", counts[Verdict::Passed], counts[Verdict::Refused],
-                          counts[Verdict::Wrong], counts[Verdict::Crashed]);
+      for (const Verdict verdict : {Verdict::Passed, Verdict::Refused, Verdict::Wrong, Verdict::Crashed})
+        cells.push_back(std::to_string(counts[verdict]));
     }
-    fmt::print("{}\n", text);
+    return cells;
   };
-  std::vector<const Test*> all;
-  for (const auto& [opset, some] : by_opset) {
-    row(std::to_string(opset), some);
-    all.insert(all.end(), some.begin(), some.end());
+  std::vector<Row> rows{{"opset", "tests", "left out"}};
+  for (const Way& way : ways) rows[0].insert(rows[0].end(), {way.name + ": passed", "refused", "wrong", "crashed"});
+  for (const auto& [opset, some] : by_opset) rows.push_back(row(std::to_string(opset), some));
+  rows.push_back(row("all", all));
+  return rows;
+}
+
+void print_table(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i)
+      fmt::print("{}{:>{}}", i == 0 ? "" : "  ", row[i], std::max<size_t>(rows[0][i].size(), 5));
+    fmt::print("\n");
   }
-  row("all", all);
+}
+
+/// Puts the table between the marks of a page. Returns false if the page cannot be read or written, or has no marks.
+bool write_table(const std::vector<Row>& rows, const std::string& page) {
+  std::string table = "\n| " + fmt::format("{}", fmt::join(rows[0], " | ")) + " |\n|";
+  for (size_t i = 0; i < rows[0].size(); ++i) table += " ---: |";
+  for (size_t r = 1; r < rows.size(); ++r) table += fmt::format("\n| {} |", fmt::join(rows[r], " | "));
+  std::ifstream in(page);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string begin = "<!-- made by run_node_tests -->\n", end = "\n<!-- end -->";
+  const size_t from = text.find(begin), to = text.find(end, from == std::string::npos ? 0 : from);
+  if (from == std::string::npos || to == std::string::npos) return false;
+  std::ofstream out(page);
+  out << text.substr(0, from + begin.size()) << table.substr(1) << text.substr(to);
+  return static_cast<bool>(out);
 }
 
 void print_counts(const std::string& title, const std::map<std::string, int>& counts) {
@@ -327,13 +355,13 @@ std::vector<Way> all_ways() {
 int usage() {
   fmt::print(stderr,
              "usage: run_node_tests FOLDER [--ways reference,host,optimal,device] [--jobs N] [--only TEXT] "
-             "[--steps N]\n");
+             "[--steps N] [--write PAGE]\n");
   return 2;
 }
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.size() % 2 == 0 || !fs::is_directory(arguments[0])) return usage();
-  std::string chosen = "reference,host,optimal,device", only;
+  std::string chosen = "reference,host,optimal,device", only, page;
   size_t jobs = 2;
   for (size_t i = 1; i < arguments.size(); i += 2) {
     const std::string& value = arguments[i + 1];
@@ -341,6 +369,8 @@ int run(const std::vector<std::string>& arguments) {
       chosen = value;
     } else if (arguments[i] == "--only") {
       only = value;
+    } else if (arguments[i] == "--write") {
+      page = value;
     } else if (arguments[i] == "--steps" && std::atof(value.c_str()) > 0) {
       steps_allowed = std::atof(value.c_str());
     } else if (arguments[i] == "--jobs" && std::atoi(value.c_str()) > 0) {
@@ -354,7 +384,7 @@ int run(const std::vector<std::string>& arguments) {
   std::vector<Way> ways;
   for (Way& way : all_ways()) {
     if (("," + chosen + ",").find("," + way.name + ",") == std::string::npos) continue;
-    way.files = driver::read_rule_files(way.rules, sources, diags);
+    way.files = request::read_rule_files(way.rules, sources, diags);
     if (way.files == nullptr) {
       fmt::print(stderr, "{}", diags.render());
       return 2;
@@ -369,7 +399,12 @@ int run(const std::vector<std::string>& arguments) {
     bool is_training = test.left_out.empty() && test.lines[0].why.find("in training mode") != std::string::npos;
     if (is_training) test.left_out = "training";
   }
-  print_table(tests, ways);
+  const std::vector<Row> table = table_of(tests, ways);
+  print_table(table);
+  if (!page.empty() && !write_table(table, page)) {
+    fmt::print(stderr, "{}: cannot be written, or has no marks for the table\n", page);
+    return 2;
+  }
   return print_details(tests, ways) ? 0 : 1;
 }
 

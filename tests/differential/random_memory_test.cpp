@@ -52,9 +52,9 @@ class RandomMemory : public ::testing::Test {
 
     plan::PlanTargets targets = plan::make_targets(rules, {});
     const ir::Placement nothing_written;
-    driver::SearchInput input{model->graph, *built, rules, nothing_written};
+    search::SearchInput input{model->graph, *built, rules, nothing_written};
     input.targets = &targets;
-    const auto roomy = driver::PlacementSearch(input).find();
+    const auto roomy = search::PlacementSearch(input).find();
     ASSERT_TRUE(roomy) << roomy.message();
     // Between nothing and what the best plan takes with enough memory.
     std::mt19937_64 engine(seed);
@@ -66,7 +66,7 @@ class RandomMemory : public ::testing::Test {
     }
     if (input.limits.empty()) return;
     ++limited_;
-    const auto best = driver::PlacementSearch(input).find();
+    const auto best = search::PlacementSearch(input).find();
     ASSERT_TRUE(best) << best.message();
     EXPECT_GE(best->predicted, roomy->predicted);
     EXPECT_LE(best->bound, best->predicted);
@@ -76,7 +76,7 @@ class RandomMemory : public ::testing::Test {
     for (const ir::Backend& backend : rules.backends) others.push_back({Kind::Single, {backend.name}});
     for (const place::Strategy& strategy : others) {
       SCOPED_TRACE(to_string(strategy));
-      const auto other = driver::PlacementSearch(input, strategy).find();
+      const auto other = search::PlacementSearch(input, strategy).find();
       ASSERT_TRUE(other) << other.message();
       expect_plan(*model, other->placement, targets);
       EXPECT_GE(other->predicted, best->predicted) << "seed " << seed;

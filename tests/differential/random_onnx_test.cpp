@@ -83,10 +83,10 @@ std::unique_ptr<Way> make_way(const std::string& name, const std::string& backen
   auto rules = sema::load_rules(way->sources, files, diags);
   if (!rules) throw std::runtime_error(diags.render());
   way->rules = std::move(*rules);
-  auto activations = driver::activate(way->rules, {{}, files}, diags);
+  auto activations = request::activate(way->rules, {{}, files}, diags);
   if (!activations) throw std::runtime_error(diags.render());
   bool is_there = backend == "host";
-  for (const driver::Activation& activation : *activations) {
+  for (const request::Activation& activation : *activations) {
     if (!activation.absent.empty()) continue;
     way->active.push_back(activation.active);
     is_there |= activation.active.backend->name == backend;

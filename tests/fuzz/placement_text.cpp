@@ -29,13 +29,13 @@ void check(const std::string& text) {
     return sema::load_model_text(own, own.add("model.ir", kModel), "", none);
   }();
   if (!model) fail("the model of this harness is malformed");
-  const auto placement = driver::parse_placement(sources.add("input.plan", text), model->graph, sources, diags);
+  const auto placement = request::parse_placement(sources.add("input.plan", text), model->graph, sources, diags);
   expect_told(placement.has_value(), diags);
   if (!placement) return;
-  const std::string printed = driver::print_placement(model->graph, *placement);
-  const auto again = driver::parse_placement(sources.add("printed.plan", printed), model->graph, sources, diags);
+  const std::string printed = request::print_placement(model->graph, *placement);
+  const auto again = request::parse_placement(sources.add("printed.plan", printed), model->graph, sources, diags);
   if (!again) fail("what was printed does not parse:\n" + diags.render() + printed);
-  const std::string reprinted = driver::print_placement(model->graph, *again);
+  const std::string reprinted = request::print_placement(model->graph, *again);
   if (reprinted != printed) fail("printed, parsed and printed:\n" + printed + "\n---\n" + reprinted);
 }
 

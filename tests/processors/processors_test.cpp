@@ -99,13 +99,13 @@ TEST_F(Processors, Networks) {
   for (const char* name : {"resnet50", "quantized_conv", "bert_full"}) {
     support::SourceManager sources;
     support::Diagnostics diags(sources);
-    driver::ModelRequest request;
+    request::ModelRequest request;
     request.path = fmt::format(COLLAGE_SOURCE_DIR "/examples/networks/{}.ir", name);
-    std::optional<driver::ModelFile> file = driver::read_model_file(request, sources, diags);
+    std::optional<request::ModelFile> file = request::read_model_file(request, sources, diags);
     ASSERT_TRUE(file) << diags.render();
-    const auto rules = driver::read_rule_files({{COLLAGE_SOURCE_DIR "/rules/host.rules"}}, sources, diags);
+    const auto rules = request::read_rule_files({{COLLAGE_SOURCE_DIR "/rules/host.rules"}}, sources, diags);
     ASSERT_TRUE(rules) << diags.render();
-    const auto compilation = driver::Compilation::open(std::move(*file), rules, {}, diags);
+    const auto compilation = compilation::Compilation::open(std::move(*file), rules, {}, diags);
     ASSERT_TRUE(compilation != nullptr && compilation->run_passes({}, diags)) << diags.render();
     make_in_each_dtype(compilation->graph(), name);
   }

@@ -109,9 +109,12 @@ const std::string& Graph::node_name(NodeId id) const {
   return value(first_output(id)).name;
 }
 
-std::string Graph::unique_name(std::string_view base) const {
+std::string Graph::unique_name(std::string_view base, const Graph* beside) const {
+  const auto is_taken = [&](const std::string& name) {
+    return find_value(name).is_valid() || (beside != nullptr && beside->find_value(name).is_valid());
+  };
   std::string name(base);
-  for (int i = 1; find_value(name).is_valid(); ++i) name = std::string(base) + "." + std::to_string(i);
+  for (int i = 1; is_taken(name); ++i) name = std::string(base) + "." + std::to_string(i);
   return name;
 }
 

@@ -127,8 +127,8 @@ class Graph {
   const std::string& node_name(NodeId id) const;
   /// First result that exists.
   ValueId first_output(NodeId id) const;
-  /// Returns `base`, or `base.1`, `base.2`, …: the first name that no value has.
-  std::string unique_name(std::string_view base) const;
+  /// Returns `base`, or `base.1`, `base.2`, …: the first name that no value has, nor one of the graph `beside`.
+  std::string unique_name(std::string_view base, const Graph* beside = nullptr) const;
 
  private:
   ValueId add_value(Value value);

@@ -173,6 +173,9 @@ class ShapeCloser {
                           : fmt::format("dimension {} of `{}`", key.second, key.first);
   }
 
+  /// ` (`batch`)`; empty for a dimension without a name.
+  static std::string name_text(const OpenDim& dim) { return dim.name.empty() ? "" : fmt::format(" (`{}`)", dim.name); }
+
   void take_largest() {
     for (const auto& [key, range] : ranges_) {
       if (sizes_.contains(key)) continue;
@@ -187,8 +190,8 @@ class ShapeCloser {
     for (const OpenInput& input : inputs_) {
       if (!input.dims || input.dims->empty() || !input.dims->front().is_open()) continue;
       if (!sizes_.emplace(key_of(input, 0), Known{1, place(input)}).second) continue;
-      diags_.warning_at(Code::InputMismatch, place(input), "dimension 0 (`{}`) is open: taken as 1",
-                        input.dims->front().name);
+      diags_.warning_at(Code::InputMismatch, place(input), "dimension 0{} is open: taken as 1",
+                        name_text(input.dims->front()));
     }
   }
 
@@ -228,10 +231,9 @@ class ShapeCloser {
       diags_.error_at(Code::InputMismatch, file_, "{} is not stated, so it must be given", open.front())
           .note("`{}` states it, for as many dimensions as it has: NxN…", option);
     } else {
-      const std::string& name = (*only->dims)[static_cast<size_t>(only_at)].name;
       diags_
           .error_at(Code::InputMismatch, place(*only), "dimension {}{} is open, so its size must be given", only_at,
-                    name.empty() ? "" : fmt::format(" (`{}`)", name))
+                    name_text((*only->dims)[static_cast<size_t>(only_at)]))
           .note("`{}` fixes it", option);
     }
   }

@@ -20,20 +20,21 @@ std::string quoted(std::string_view text);
 
 /// `model @m(%x: f32[1]) -> (%y: f32[1]) {` and its line end.
 std::string print_header(const Graph& graph);
-/// All constants, a line each. Of those with more than `most` elements none is printed.
+/// All constants, a line each. Elements are left out where a constant has more than `most`.
 std::string print_constants(const Graph& graph, int64_t most);
-/// `%c = Conv(%x, %w) {strides = [2, 2]} : f32[1, 8] on npu[0]` and its line end; tensors among its attributes
-/// likewise.
+/// `%c = Conv(%x, %w) {strides = [2, 2]} : f32[1, 8] on npu[0]` and its line end. Elements are left out where a tensor
+/// among its attributes has more than `most`.
 std::string print_node(const Graph& graph, NodeId node, std::string_view indent, const NameOf& result_name,
                        const NameOf& operand_name, int64_t most);
 
 enum class Elements {
   All,
-  Few,  ///< for a screen: of more than a few elements none is printed, `dense f32[768] […]`
+  Few,  ///< for a screen: a tensor with more than a few elements is printed without them, `dense f32[768] […]`
 };
-/// As many elements as a tensor has at most where they are printed.
+/// Returns how many elements a tensor may have whose elements are printed.
 int64_t most_printed(Elements elements);
-/// A comment above a text that is printed for a screen, which says that elements are left out.
+/// Returns a comment for the top of a text that is printed for a screen: it says that elements are left out. Empty
+/// where none are.
 std::string note_on_elements(std::string_view text);
 
 }  // namespace collage::ir

@@ -82,11 +82,7 @@ ValueId GraphRewriter::add_result(ValueId old, const OpDef& op, std::vector<Valu
 }
 
 std::string GraphRewriter::fresh_name(std::string_view base) const {
-  std::string name(base);
-  for (int i = 1; from_.find_value(name).is_valid() || to_.find_value(name).is_valid(); ++i) {
-    name = std::string(base) + "." + std::to_string(i);
-  }
-  return name;
+  return to_.unique_name(base, &from_);
 }
 
 Graph GraphRewriter::finish() {

@@ -6,6 +6,7 @@
 #include "compiler/ir/rules/functions.h"
 #include "compiler/ir/rules/runtimes.h"
 #include "runtime/core/host_space.h"
+#include "runtime/plan/plan.h"
 
 namespace collage::ir {
 
@@ -76,7 +77,7 @@ std::string format_text(const FormatClause& clause, const Backend& backend) {
 }
 
 bool is_simulated(const Backend& backend) {
-  return is_device(backend.runtime) && name_of(backend.runtime) == "sim";
+  return name_of(backend.runtime) == runtime::kModelKind;
 }
 
 std::string default_format_text(const Backend& backend) {

@@ -233,8 +233,12 @@ struct Deny {
 };
 
 /// `numerics PATTERN loses nan, inf`: what the backend makes of special values in these nodes. --numerics=strict denies
-/// them, with this reason.
-struct Loss : Deny {};
+/// them, and so does each setting where the model tests for the value (ir/analysis/value_tests.h). The reason says what
+/// becomes of the values.
+struct Loss : Deny {
+  bool nan = false;
+  bool inf = false;
+};
 
 /// `rewrite NAME: from => to when CONDITION`: wherever `from` matches, its result may be computed by `to` as well.
 struct Rewrite {

@@ -233,6 +233,8 @@ Result<bool> Fleet::Round::measure_one_of(const std::vector<int64_t>& jobs) {
   const auto start = Clock::now();
   Measurement measured = here_.measure(index);
   fleet_.keeper_->drop();
+  // It was given up, which is no failure: the job waits again once this worker leaves.
+  if (is_set(fleet_.options_.stop) && measured.failed()) return true;
   const double took = std::chrono::duration<double>(Clock::now() - start).count();
   const Result<Finished> finished = fleet_.queue_.finish(job, worker, took, &measured);
   // Where the server is lost now, this compiler still has the cost.

@@ -8,15 +8,19 @@ report.drawMemory = section => {
   if (!memory || memory.length === 0) return false;
   const end = timeline.actual_s === undefined ? timeline.predicted_s : timeline.actual_s;
   const isPlanned = memory.some(space => space.arena !== undefined);  // `compare` plans no memory
-  const inLibraries = d3.sum(memory, space => space.libraries || 0);
-  const constants = space => (space.constants || 0) + (space.libraries || 0);
+  const inLibraries = memory.some(space => space.libraries);
+  const kept = space => space.libraries || { constants: 0, packed: 0 };
+  const constants = space => (space.constants || 0) + kept(space).constants + kept(space).packed;
+  const orNone = bytes => (bytes ? report.bytes(bytes) : "-");
   section.append(report.table("Memory", ["Space", ">Most in use", ...(isPlanned ? [">Taken for it", ">Constants"] : []),
-    ...(inLibraries ? [">of them in libraries"] : [])],
+    ...(inLibraries ? [">of them in libraries", ">of these packed copies"] : [])],
   memory.map(space => [space.space, report.bytes(space.most),
-    ...(isPlanned ? [space.arena ? report.bytes(space.arena) : "-", report.bytes(constants(space))] : []),
-    ...(inLibraries ? [space.libraries ? report.bytes(space.libraries) : "-"] : [])])),
+    ...(isPlanned ? [orNone(space.arena), report.bytes(constants(space))] : []),
+    ...(inLibraries ? [orNone(kept(space).constants + kept(space).packed), orNone(kept(space).packed)] : [])])),
   element("p", { class: "note" }, timeline.actual_s === undefined ? "Over the predicted times." : "Over the times of the run.",
-    inLibraries ? " Weights in libraries count as the model has them; packed they take about as much." : ""));
+    inLibraries ? " Libraries pack weights into copies of each kernel's own." : "",
+    memory.some(space => kept(space).is_least)
+      ? " Some do not tell the size of their copies, which count as large as the weights; what plug-ins allocate is not known." : ""));
   const width = report.widthOf(section), height = 130, left = 74, bottom = height - 26;
   const x = d3.scaleLinear().domain([0, end || 1]).range([left, width - 12]);
   for (const space of memory.filter(one => one.live.length > 1)) {

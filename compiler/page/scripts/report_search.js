@@ -11,17 +11,18 @@
   let at = -1;
 
   /// One text for each node, in lower case.
-  let texts = null;
+  const texts = new Map();  // by placement
   function allTexts() {
-    if (texts) return texts;
-    const placement = report.placements[0];
-    texts = report.nodes.map((node, index) => {
-      const partition = placement.partitions[placement.ofNode[index]];
-      const values = node.out.filter(value => value >= 0).map(value => report.values[value].name);
-      return [`%${node.name}`, node.op, node.origin || "", partition.id, report.place(partition), partition.rules.map(rule => rule.name),
-        values].flat().join(" ").toLowerCase();
-    });
-    return texts;
+    const { placement } = report.graph;
+    if (!texts.has(placement)) texts.set(placement, report.nodes.map(textOf));
+    return texts.get(placement);
+  }
+
+  function textOf(node, index) {
+    const partition = partitionOf(index);
+    const values = node.out.filter(value => value >= 0).map(value => report.values[value].name);
+    return [`%${node.name}`, node.op, node.origin || "", partition.id, report.place(partition), partition.rules.map(rule => rule.name),
+      values].flat().join(" ").toLowerCase();
   }
 
   /// What a node has of each kind that a prefix names. Rules also by the names of their families, without kernels.

@@ -53,8 +53,9 @@
     const cells = row => [shownButton(row.strategy), report.amount(value(row), unit),
       ...(isMeasured ? [] : [bar(value(row) / most, "predicted")]), row.ratio.toFixed(2), ...(isMeasured ? measured(row) : []),
       row.partitions, row.conversions, shares(row), report.seconds(row.search_s)];
-    const failed = row => [row.strategy, "-", row.failure, ...columns.slice(3).map(() => "")];
+    const failed = row => [row.strategy, "-", ...columns.slice(2, -2).map(() => ""), row.failure, ""];
     section.append(report.table("Strategies", columns, compare.strategies.map(row => (row.failure ? failed(row) : cells(row)))),
+      compare.disturbance ? element("p", { class: "note" }, `Disturbed: ${compare.disturbance}.`) : "",
       element("p", { class: "note" }, "A click on a strategy shows its placement in the graph. ",
         `The model: ${report.modelText()}.`));
     return true;

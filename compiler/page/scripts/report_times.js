@@ -58,7 +58,7 @@
   };
 
   /// What counts of a kernel: measured, where that is a time of this machine.
-  report.weightOf = kernel => (kernel.measured === undefined ? kernel.predicted : kernel.measured);
+  report.weightOf = kernel => (kernel.measured === undefined || kernel.isByClock ? kernel.predicted : kernel.measured);
 
   /// `about 1.2 ms`
   report.aboutSeconds = (seconds, isAbout) => (isAbout && seconds > 0 ? "about " : "") + report.seconds(seconds);

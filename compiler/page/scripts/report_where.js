@@ -7,16 +7,17 @@
   const { element, data } = report;
   const kMostOperators = 9, kMostKernels = 10;
 
-  /// Adds up what `keyOf` groups: [{key, predicted, measured, isAbout, nodes}], the longest first.
+  /// Adds up what `keyOf` groups: [{key, predicted, measured, isAbout, isMeasuredAbout, nodes}].
   function groupsOf(kernels, keyOf) {
     const groups = new Map();
     for (const kernel of kernels) {
       const key = keyOf(kernel);
-      if (!groups.has(key)) groups.set(key, { key, predicted: 0, measured: 0, isAbout: false, nodes: 0 });
+      if (!groups.has(key)) groups.set(key, { key, predicted: 0, measured: 0, isAbout: false, isMeasuredAbout: false, nodes: 0 });
       const group = groups.get(key);
       group.predicted += kernel.predicted;
       group.measured += kernel.measured || 0;
-      group.isAbout = group.isAbout || kernel.isAbout || Boolean(kernel.isMeasuredAbout);
+      group.isAbout = group.isAbout || kernel.isAbout;
+      group.isMeasuredAbout = group.isMeasuredAbout || Boolean(kernel.isMeasuredAbout);
       group.nodes += kernel.nodes.length;
     }
     return [...groups.values()];
@@ -66,11 +67,13 @@
     const shown = rows.slice(0, rows.length - rest.length);
     if (rest.length) {
       shown.push({ key: `${rest.length} others`, predicted: d3.sum(rest, one => one.predicted), nodes: d3.sum(rest, one => one.nodes),
-        measured: d3.sum(rest, one => one.measured), isAbout: rest.some(one => one.isAbout) });
+        measured: d3.sum(rest, one => one.measured), isAbout: rest.some(one => one.isAbout),
+        isMeasuredAbout: rest.some(one => one.isMeasuredAbout) });
     }
     return report.table("By operator", ["Operator", ">Nodes", ">Of all", ">Predicted", ...(times.isRun ? [">Measured"] : [])],
       shown.map(group => [group.key, group.nodes || "", report.percent(group[field] / whole),
-        report.aboutSeconds(group.predicted, group.isAbout && !times.isRun), ...(times.isRun ? [report.seconds(group.measured)] : [])]));
+        report.aboutSeconds(group.predicted, group.isAbout && !times.isRun),
+        ...(times.isRun ? [report.aboutSeconds(group.measured, group.isMeasuredAbout)] : [])]));
   }
 
   function kernelName(kernel) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/place/build/how_to_activate.h"
+#include "compiler/ir/rules/how_to_activate.h"
 #include "compiler/place/build/owners.h"
 #include "compiler/place/build/why_not.h"
 #include "runtime/core/host_space.h"
@@ -102,7 +102,7 @@ class Pinner {
         if (device.name != pin.device && backend.name != pin.device) continue;
         if (!is_active) {
           error.note(device.span, "backend `{}` declares it but is not active: {}", backend.name,
-                     how_to_activate(backend));
+                     ir::how_to_activate(backend));
         } else {
           error.note(device.span, "`{}` has {}, counted from 0", device.name,
                      runtime::counted(device.count, "instance"));

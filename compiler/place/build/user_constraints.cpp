@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ir/rules/how_to_activate.h"
 #include "compiler/place/build/owners.h"
 #include "compiler/place/build/problem_builder.h"
 #include "compiler/place/build/why_not.h"
@@ -24,7 +25,11 @@ using support::Code;
 class Constrainer {
  public:
   explicit Constrainer(ProblemBuilder& builder)
-      : graph_(builder.graph), backends_(builder.backends), built_(builder.built), diags_(builder.diags) {}
+      : graph_(builder.graph),
+        registered_(builder.registered),
+        backends_(builder.backends),
+        built_(builder.built),
+        diags_(builder.diags) {}
 
   bool run(const std::vector<Constraint>& constraints) {
     const Table<CandidateId, Candidate>& candidates = built_.problem.candidates;
@@ -85,7 +90,23 @@ class Constrainer {
                                  target_text(constraint));
     const std::string_view why = missing_cluster(built_.problem, target_text(constraint));
     if (!why.empty()) return error.note("{}", why);
+    if (const ir::Backend* inactive = find_inactive(constraint.target))
+      return error.note(inactive->span, "the backend is not active: {}", ir::how_to_activate(*inactive));
     return error.did_you_mean(support::closest(target_text(constraint), known));
+  }
+
+  /// The backend of that name, or with a device of that name, that takes no part; null: there is none.
+  const ir::Backend* find_inactive(const std::string& name) const {
+    const auto is_meant = [&](const ir::Backend& backend) {
+      const bool has_name =
+          backend.name == name || std::any_of(backend.devices.begin(), backend.devices.end(),
+                                              [&](const auto& device) { return device.name == name; });
+      return has_name && std::none_of(backends_.begin(), backends_.end(), [&](const ActiveBackend& active) {
+               return active.backend->name == backend.name;
+             });
+    };
+    const auto found = std::find_if(registered_.backends.begin(), registered_.backends.end(), is_meant);
+    return found == registered_.backends.end() ? nullptr : &*found;
   }
 
   static std::string target_text(const Constraint& constraint) {
@@ -287,6 +308,7 @@ class Constrainer {
   }
 
   const Graph& graph_;
+  const ir::RuleSet& registered_;
   const ActiveBackends& backends_;
   BuiltProblem& built_;
   support::Diagnostics& diags_;

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "compiler/place/build/how_to_activate.h"
+#include "compiler/ir/rules/how_to_activate.h"
 #include "compiler/place/build/instance_candidates.h"
 #include "compiler/place/build/owners.h"
 #include "compiler/place/build/why_not.h"
@@ -153,7 +153,7 @@ class WrittenPartitions {
     auto error = diags_.error(Code::UnknownDevice, partition.span, "partition `@{}` is on unknown backend `{}`",
                               partition.name, partition.backend);
     if (const ir::Backend* inactive = registered_.find(partition.backend)) {
-      return error.note(inactive->span, "the backend is not active: {}", how_to_activate(*inactive));
+      return error.note(inactive->span, "the backend is not active: {}", ir::how_to_activate(*inactive));
     }
     std::vector<std::string> known{std::string(kHostBackend)};
     for (const ActiveBackend& active : backends_) known.push_back(active.backend->name);

@@ -6,7 +6,7 @@
 #include "compiler/report/figures.h"
 #include "compiler/search/placement_search.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using place::Strategy;
@@ -21,7 +21,7 @@ std::map<std::string, double> shares_of_macs(const ir::Graph& graph, const ir::P
 
 }  // namespace
 
-std::optional<Comparison> compare_strategies(const SearchInput& input, const place::Strategy& asked,
+std::optional<Comparison> compare_strategies(const search::SearchInput& input, const place::Strategy& asked,
                                              support::Diagnostics& diags) {
   const std::vector<std::string> names = backend_names(input.built.problem);
   std::vector<Strategy> all = place::compared_strategies(names);
@@ -36,7 +36,7 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
   for (const Strategy& one : all) {
     CompareRow row;
     row.strategy = one == Strategy{Strategy::Kind::Single, {"host"}} ? "host only" : to_string(one);
-    runtime::Result<FoundPlacement> found = PlacementSearch(input, one).find();
+    runtime::Result<search::FoundPlacement> found = search::PlacementSearch(input, one).find();
     if (!found) row.failure = found.message();
     row.found = std::move(found).to_optional();
     if (row.found) row.macs = shares_of_macs(input.graph, row.found->placement);
@@ -51,7 +51,8 @@ std::optional<Comparison> compare_strategies(const SearchInput& input, const pla
                         comparison.rows.front().failure);
 }
 
-void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement found, Comparison& comparison) {
+void add_row(const search::SearchInput& input, const std::string& strategy, search::FoundPlacement found,
+             Comparison& comparison) {
   CompareRow row;
   row.strategy = strategy;
   row.macs = shares_of_macs(input.graph, found.placement);
@@ -63,4 +64,4 @@ void add_row(const SearchInput& input, const std::string& strategy, FoundPlaceme
   comparison.rows.push_back(std::move(row));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -25,7 +25,7 @@
 #include "runtime/core/wrapped.h"
 #include "runtime/runner/bind_inputs.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 struct Measured {
   double median = 0;      ///< seconds
@@ -35,7 +35,7 @@ struct Measured {
 
 struct CompareRow {
   std::string strategy;
-  std::optional<FoundPlacement> found;
+  std::optional<search::FoundPlacement> found;
   std::string failure;                 ///< why there is no placement, or why it does not run
   std::map<std::string, double> macs;  ///< backend -> share of all, 0 … 1
   std::optional<Measured> measured;
@@ -55,15 +55,16 @@ struct Comparison {
 
 /// Searches with every strategy: optimal, greedy, eager, merge, tvm, each backend alone with the host, the host alone,
 /// and `strategy` if it is none of these.
-std::optional<Comparison> compare_strategies(const SearchInput& input, const place::Strategy& strategy,
+std::optional<Comparison> compare_strategies(const search::SearchInput& input, const place::Strategy& strategy,
                                              support::Diagnostics& diags);
 
 /// One more row, of a placement that was found otherwise.
-void add_row(const SearchInput& input, const std::string& strategy, FoundPlacement found, Comparison& comparison);
+void add_row(const search::SearchInput& input, const std::string& strategy, search::FoundPlacement found,
+             Comparison& comparison);
 
 /// Builds and runs every row that has a placement, `runs` times each. False after an error;
 /// results that differ from the reference are one.
-bool measure(const SearchInput& input, const plan::PlanTargets& targets, int runs,
+bool measure(const search::SearchInput& input, const plan::PlanTargets& targets, int runs,
              const std::vector<runner::BoundInput>& inputs, Comparison& comparison, support::Diagnostics& diags);
 
 /// Lines of at most so many columns; a table that is wider is parted.
@@ -71,4 +72,4 @@ std::string print(const Comparison& comparison, size_t width = runtime::kUsualWi
 /// The document of `compare --json=FILE`.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -11,7 +11,7 @@
 #include "compiler/report/summary_line.h"
 #include "compiler/report/verdict.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 constexpr size_t kReasonIndent = 2;
@@ -133,7 +133,6 @@ class Tables {
 
 /// Where another strategy is measured to be faster than the optimal one: how much, and what is known of the reason.
 std::string verdict_of(const Comparison& comparison) {
-  constexpr double kLeastGain = 1.05;
   const std::optional<Measured>& best = comparison.rows.front().measured;
   if (!best) return "";
   const CompareRow* fastest = nullptr;
@@ -141,7 +140,7 @@ std::string verdict_of(const Comparison& comparison) {
     const bool is_faster = row.measured && (fastest == nullptr || row.measured->median < fastest->measured->median);
     if (is_faster) fastest = &row;
   }
-  if (fastest->measured->median * kLeastGain > best->median) return "";
+  if (best->median <= kAgrees * fastest->measured->median) return "";
   PlanTimes times;
   times.measured = best->median;
   times.is_disturbed = !comparison.disturbance.empty();
@@ -207,4 +206,4 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 #include "compiler/report/summary_line.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 const CompareRow* find_row(const Comparison& comparison, const std::string& strategy) {
@@ -81,7 +81,7 @@ std::string print(const std::vector<StageComparison>& stages, size_t columns) {
       text += fmt::format("{:>8.2f}", ratio_of(total.predicted->value(), best.predicted->value()));
     }
     if (total.measured && best.measured) {
-      text += fmt::format("{:>12}{:>8.2f}", human(Duration::seconds(*total.measured)),
+      text += fmt::format("{:>12}{:>8.2f}", human(runtime::Duration::seconds(*total.measured)),
                           ratio_of(*total.measured, *best.measured));
     }
     text += "\n";
@@ -121,4 +121,4 @@ nlohmann::ordered_json to_json(const std::vector<StageComparison>& stages) {
   return json;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

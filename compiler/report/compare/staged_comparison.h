@@ -16,7 +16,7 @@
 
 #include "compiler/report/compare/comparison.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 struct StageComparison {
   size_t number = 1;  ///< of the stage
@@ -43,4 +43,4 @@ std::string print(const std::vector<StageComparison>& stages, size_t width = run
 /// measured_s}]}
 nlohmann::ordered_json to_json(const std::vector<StageComparison>& stages);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -10,7 +10,7 @@
 #include "runtime/support/check.h"
 #include "runtime/support/size_text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using ir::NodeId;
@@ -30,8 +30,8 @@ void keep_on(const std::vector<NodeId>& nodes, const std::string& backend, Built
 }
 
 /// What the partitions of each backend cost, the copies, the reorders and the casts.
-std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
-  std::map<std::string, Duration> costs;
+std::map<std::string, runtime::Duration> cost_by_kind(const ir::Placement& placement) {
+  std::map<std::string, runtime::Duration> costs;
   for (const ir::Partition& partition : placement.partitions) costs[partition.backend] += partition.cost;
   for (const ir::Conversion& conversion : placement.conversions) {
     const ConversionKind kind = kind_of(conversion);
@@ -46,21 +46,22 @@ std::map<std::string, Duration> cost_by_kind(const ir::Placement& placement) {
 
 Alternative plan_with(const ExplainedPlacement& explained, const std::vector<NodeId>& nodes,
                       const std::string& backend) {
-  LiftedSearch search = without_limits(explained.input, {});
+  search::LiftedSearch search = search::without_limits(explained.input, {});
   keep_on(nodes, backend, search.built.get());
   Alternative alternative;
-  runtime::Result<FoundPlacement> found = PlacementSearch(search.input, explained.strategy).find();
+  runtime::Result<search::FoundPlacement> found = search::PlacementSearch(search.input, explained.strategy).find();
   if (!found) alternative.why_none = found.message();
   alternative.found = std::move(found).to_optional();
   alternative.built = std::move(search.built);
   return alternative;
 }
 
-std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, const std::vector<Limit>& limits,
-                                           const std::vector<NodeId>& nodes, const std::string& backend) {
-  LiftedSearch search = without_limits(explained.input, limits);
+std::optional<search::FoundPlacement> plan_without(const ExplainedPlacement& explained,
+                                                   const std::vector<search::Limit>& limits,
+                                                   const std::vector<NodeId>& nodes, const std::string& backend) {
+  search::LiftedSearch search = search::without_limits(explained.input, limits);
   keep_on(nodes, backend, search.built.get());
-  return PlacementSearch(search.input, explained.strategy).find().to_optional();
+  return search::PlacementSearch(search.input, explained.strategy).find().to_optional();
 }
 
 std::string over_memory(const Alternative& alternative) {
@@ -70,20 +71,20 @@ std::string over_memory(const Alternative& alternative) {
                      support::size_text(memory.bytes));
 }
 
-std::string cost_change(const FoundPlacement& found, const FoundPlacement& other) {
+std::string cost_change(const search::FoundPlacement& found, const search::FoundPlacement& other) {
   auto size = []<typename T>(T change) { return change < T() ? T() - change : change; };
-  const Cost total = other.predicted - found.predicted;
+  const place::Cost total = other.predicted - found.predicted;
   std::string text = "the same";
-  if (total != Cost()) text = human(size(total)) + (total < Cost() ? " less" : " more");
-  std::map<std::string, Duration> changes = cost_by_kind(other.placement);
+  if (total != place::Cost()) text = human(size(total)) + (total < place::Cost() ? " less" : " more");
+  std::map<std::string, runtime::Duration> changes = cost_by_kind(other.placement);
   for (const auto& [kind, cost] : cost_by_kind(found.placement)) changes[kind] -= cost;
-  std::vector<std::pair<std::string, Duration>> sorted(changes.begin(), changes.end());
+  std::vector<std::pair<std::string, runtime::Duration>> sorted(changes.begin(), changes.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&](const auto& a, const auto& b) { return size(a.second) > size(b.second); });
   std::string_view separator = ": ";
   for (const auto& [kind, change] : sorted) {
-    if (change == Duration() || size(change).seconds() < 0.01 * size(sorted[0].second).seconds()) break;
-    text += fmt::format("{}{}{} {}", separator, change < Duration() ? "-" : "+", human(size(change)), kind);
+    if (change == runtime::Duration() || size(change).seconds() < 0.01 * size(sorted[0].second).seconds()) break;
+    text += fmt::format("{}{}{} {}", separator, change < runtime::Duration() ? "-" : "+", human(size(change)), kind);
     separator = ", ";
   }
   return text;
@@ -111,7 +112,7 @@ std::string change_text(const ExplainedPlacement& explained, const Alternative& 
 }
 
 std::string why_not_best(const ExplainedPlacement& explained) {
-  const FoundPlacement& found = explained.found;
+  const search::FoundPlacement& found = explained.found;
   if (explained.has_newer_costs) return "costs were measured after this placement was searched: compile again";
   if (!place::is_exact(explained.strategy)) {
     return fmt::format("`{}` does not look for the best placement", place::to_string(explained.strategy));
@@ -135,4 +136,4 @@ place::CandidateId candidate_of(const place::Problem& problem, const std::vector
   return *it;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -12,14 +12,14 @@
 #include "compiler/search/found_placement.h"
 #include "compiler/search/lift_limits.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// A finished search, to be explained.
 struct ExplainedPlacement {
-  const SearchInput& input;
+  const search::SearchInput& input;
   const place::Strategy& strategy;
   const place::ActiveBackends& active;  ///< as `input.built` was made from
-  const FoundPlacement& found;
+  const search::FoundPlacement& found;
   const support::SourceManager& sources;
   bool measures = false;         ///< costs that rules call `measured` were
   bool has_newer_costs = false;  ///< some were measured after the placement was found
@@ -27,7 +27,7 @@ struct ExplainedPlacement {
 
 struct Alternative {
   std::shared_ptr<const place::BuiltProblem> built;  ///< `found->chosen` are candidates of it
-  std::optional<FoundPlacement> found;
+  std::optional<search::FoundPlacement> found;
   std::string why_none;
 };
 
@@ -36,15 +36,16 @@ Alternative plan_with(const ExplainedPlacement& explained, const std::vector<ir:
                       const std::string& backend);
 
 /// The plan without these limits, and with `nodes` on `backend` if there are any.
-std::optional<FoundPlacement> plan_without(const ExplainedPlacement& explained, const std::vector<Limit>& limits,
-                                           const std::vector<ir::NodeId>& nodes, const std::string& backend);
+std::optional<search::FoundPlacement> plan_without(const ExplainedPlacement& explained,
+                                                   const std::vector<search::Limit>& limits,
+                                                   const std::vector<ir::NodeId>& nodes, const std::string& backend);
 
 /// Which device's memory a plan does not fit, by `npu[0] has 64 MiB, needs 70.5 MiB`; empty if it fits all.
 std::string over_memory(const Alternative& alternative);
 
 /// `1.3 ms more: +0.9 ms copies, +0.4 ms npu`, of the other plan against the one that was found. The greatest changes
 /// first, without those that are below a hundredth of it.
-std::string cost_change(const FoundPlacement& found, const FoundPlacement& other);
+std::string cost_change(const search::FoundPlacement& found, const search::FoundPlacement& other);
 
 /// `about `, where costs of the plan were not measured: they are what similar ones let expect. Empty elsewhere.
 std::string_view about_text(const Alternative& alternative);
@@ -62,4 +63,4 @@ bool has_candidate(const place::Problem& problem, ir::NodeId node, const std::st
 place::CandidateId candidate_of(const place::Problem& problem, const std::vector<place::CandidateId>& chosen,
                                 ir::NodeId node);
 
-}  // namespace collage::driver
+}  // namespace collage::report

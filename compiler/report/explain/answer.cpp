@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace collage::driver {
+namespace collage::report {
 
 size_t widest_label(const std::vector<AnswerRow>& rows, size_t limit) {
   size_t width = 0;
@@ -27,4 +27,4 @@ std::string text_of(const std::vector<Answer>& answers) {
   return text;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace collage::driver {
+namespace collage::report {
 
 struct AnswerRow {
   std::string label;  ///< empty: that of the row above, or a note
@@ -34,4 +34,4 @@ size_t widest_label(const std::vector<AnswerRow>& rows, size_t limit);
 /// The answers as lines for people.
 std::string text_of(const std::vector<Answer>& answers);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -5,7 +5,7 @@
 #include "compiler/place/build/why_not.h"
 #include "compiler/report/explain/explain_text.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 using ir::NodeId;
 using match::NearMiss;
@@ -62,4 +62,4 @@ std::string BackendReasons::short_reason(NodeId node) {
                      match::reason_text(*miss), location_text(match::reason_span(backend, *miss), explained_.sources));
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 #include "compiler/match/refusals.h"
 #include "compiler/report/explain/alternative.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// Keeps references to what it is about.
 class BackendReasons {
@@ -34,4 +34,4 @@ class BackendReasons {
   std::vector<bool> is_fixed_;       ///< by node: in a written partition
 };
 
-}  // namespace collage::driver
+}  // namespace collage::report

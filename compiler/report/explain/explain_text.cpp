@@ -9,7 +9,7 @@
 #include "runtime/core/host_space.h"
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 std::string location_text(const support::Span& span, const support::SourceManager& sources) {
   if (!span.is_valid()) return "";
@@ -94,7 +94,7 @@ std::string cost_parts_text(const ExplainedPlacement& explained, place::Candidat
   const ir::Backend& backend = *explained.active[origin.backend].backend;
   const place::BackendCandidates& found = built.backends[origin.backend];
   std::vector<std::pair<std::string, double>> parts;  // by rule, in order of their first match
-  const Duration launch = backend.device_launch() + backend.policy.launch;
+  const runtime::Duration launch = backend.device_launch() + backend.policy.launch;
   double sum = launch.seconds();
   for (place::MatchId m : origin.matches) {
     const match::Match& match = found.matches[m];
@@ -106,9 +106,9 @@ std::string cost_parts_text(const ExplainedPlacement& explained, place::Candidat
   }
   std::string text = fmt::format("launch {}", human(launch));
   for (const auto& [rule, seconds] : parts) {
-    if (seconds > 0) text += fmt::format(", {} {}", rule, human(Duration::seconds(seconds)));
+    if (seconds > 0) text += fmt::format(", {} {}", rule, human(runtime::Duration::seconds(seconds)));
   }
-  Duration rest = candidate.cost.time() - Duration::seconds(sum);
+  runtime::Duration rest = candidate.cost.time() - runtime::Duration::seconds(sum);
   if (!backend.policy.cost || std::abs(rest.seconds()) < 1e-9) return text;
   return fmt::format("{}; all by the formula of its partitions ({})", text,
                      location_text(backend.policy.cost->span, explained.sources));
@@ -125,4 +125,4 @@ place::BackendId backend_id(const ExplainedPlacement& explained, const std::stri
   return {};
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -7,7 +7,7 @@
 
 #include "compiler/report/explain/alternative.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// `rules/npu.rules:19`; empty if the span is not valid.
 std::string location_text(const support::Span& span, const support::SourceManager& sources);
@@ -43,4 +43,4 @@ std::string cost_parts_text(const ExplainedPlacement& explained, place::Candidat
 /// The active backend of that name; none: the host without rules.
 place::BackendId backend_id(const ExplainedPlacement& explained, const std::string& name);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -12,7 +12,7 @@
 #include "compiler/match/predicate_boundary.h"
 #include "compiler/place/build/why_not.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using ir::NodeId;
@@ -96,4 +96,4 @@ std::string to_string(const FrequentRefusal& refusal) {
   return refusal.boundary.empty() ? text : fmt::format("{} (supported while {})", text, refusal.boundary);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -13,7 +13,7 @@
 #include "compiler/place/candidates/candidates.h"
 #include "runtime/support/source_manager.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 struct FrequentRefusal {
   const ir::OpDef* op = nullptr;
@@ -36,4 +36,4 @@ std::vector<FrequentRefusal> frequent_refusals(const ir::Graph& graph, const pla
 /// `12x Conv "3 channels, need a multiple of 8" (supported while dim(x, 1) % 8 == 0)`
 std::string to_string(const FrequentRefusal& refusal);
 
-}  // namespace collage::driver
+}  // namespace collage::report

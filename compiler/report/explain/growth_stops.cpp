@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using ir::NodeId;
@@ -52,4 +52,4 @@ std::vector<GrowthStop> growth_stops(const ir::Graph& graph, const ir::Backend& 
   return stops;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

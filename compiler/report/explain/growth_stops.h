@@ -8,7 +8,7 @@
 
 #include "compiler/place/candidates/candidates.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 struct GrowthStop {
   std::vector<ir::NodeId> added;  ///< of the match that may not join
@@ -19,4 +19,4 @@ struct GrowthStop {
 std::vector<GrowthStop> growth_stops(const ir::Graph& graph, const ir::Backend& backend,
                                      const place::BackendCandidates& found, const std::vector<ir::NodeId>& nodes);
 
-}  // namespace collage::driver
+}  // namespace collage::report

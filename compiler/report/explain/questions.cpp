@@ -7,16 +7,17 @@
 #include "compiler/report/explain/why_not.h"
 #include "compiler/request/select_nodes.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using support::Code;
 
 /// Active, or registered and not there for a reason, or the host.
-bool find_backend(const std::string& name, const ir::RuleSet& rules, const std::vector<Activation>& activations,
-                  Questions* questions, support::Diagnostics& diags) {
+bool find_backend(const std::string& name, const ir::RuleSet& rules,
+                  const std::vector<request::Activation>& activations, Questions* questions,
+                  support::Diagnostics& diags) {
   questions->backend = name;
-  for (const Activation& activation : activations) {
+  for (const request::Activation& activation : activations) {
     if (activation.active.backend->name != name) continue;
     questions->absent = activation.absent;
     return true;
@@ -34,13 +35,13 @@ bool find_backend(const std::string& name, const ir::RuleSet& rules, const std::
 
 }  // namespace
 
-std::optional<Questions> read_questions(const QuestionRequest& request, const ir::Graph& graph,
-                                        const ir::RuleSet& rules, const std::vector<Activation>& activations,
+std::optional<Questions> read_questions(const request::QuestionRequest& request, const ir::Graph& graph,
+                                        const ir::RuleSet& rules, const std::vector<request::Activation>& activations,
                                         support::Diagnostics& diags) {
   Questions questions;
   bool good = true;
   auto select = [&](const std::string& selector, const std::string& option, std::vector<ir::NodeId>* nodes) {
-    std::optional<std::vector<ir::NodeId>> selected = select_nodes(selector, graph, option, diags);
+    std::optional<std::vector<ir::NodeId>> selected = request::select_nodes(selector, graph, option, diags);
     if (selected) *nodes = std::move(*selected);
     good = good && selected.has_value();
   };
@@ -66,4 +67,4 @@ std::vector<Answer> answer_why_not(const Questions& questions, const ExplainedPl
   return why_not(explained, questions.why_not, questions.backend);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

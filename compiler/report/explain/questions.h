@@ -12,7 +12,7 @@
 #include "compiler/request/requests.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// What is asked, checked before anything is searched.
 struct Questions {
@@ -23,12 +23,12 @@ struct Questions {
 };
 
 /// Nothing after an error: no such node or backend.
-std::optional<Questions> read_questions(const QuestionRequest& request, const ir::Graph& graph,
-                                        const ir::RuleSet& rules, const std::vector<Activation>& activations,
+std::optional<Questions> read_questions(const request::QuestionRequest& request, const ir::Graph& graph,
+                                        const ir::RuleSet& rules, const std::vector<request::Activation>& activations,
                                         support::Diagnostics& diags);
 
 /// Empty where the question was not asked.
 std::vector<Answer> answer_why(const Questions& questions, const ExplainedPlacement& explained);
 std::vector<Answer> answer_why_not(const Questions& questions, const ExplainedPlacement& explained);
 
-}  // namespace collage::driver
+}  // namespace collage::report

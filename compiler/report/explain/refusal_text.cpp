@@ -7,7 +7,7 @@
 
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using match::NearMiss;
@@ -88,4 +88,4 @@ std::vector<AnswerRow> refusal_rows(const ir::Backend& backend, const std::vecto
   return rows;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

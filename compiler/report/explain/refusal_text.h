@@ -12,10 +12,10 @@
 #include "compiler/report/explain/answer.h"
 #include "runtime/support/source_manager.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// In the order of `misses`; the labels are the names of the rules.
 std::vector<AnswerRow> refusal_rows(const ir::Backend& backend, const std::vector<match::NearMiss>& misses,
                                     const support::SourceManager& sources);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -9,7 +9,7 @@
 #include "runtime/core/joined.h"
 #include "runtime/core/text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using ir::NodeId;
@@ -42,7 +42,7 @@ class Reporter {
   }
 
   void one(NodeId node) {
-    const FoundPlacement& found = explained_.found;
+    const search::FoundPlacement& found = explained_.found;
     const ir::Partition& home = partition_of(graph_, found.placement, node);
     for (const std::string& name : other_backends(home.backend)) {
       answer_.label_width = std::max(answer_.label_width, name.size());
@@ -83,7 +83,7 @@ class Reporter {
   std::string way_there(const ir::BoundaryValue& value) const {
     const std::vector<ir::Conversion>& all = explained_.found.placement.conversions;
     ir::Format format = value.format;
-    Duration cost;
+    runtime::Duration cost;
     // A value's conversions form a tree, so this ends.
     for (bool moved = true; moved;) {
       auto it =
@@ -100,7 +100,7 @@ class Reporter {
   std::string ways_away(const ir::BoundaryValue& value) const {
     const std::vector<ir::Conversion>& all = explained_.found.placement.conversions;
     std::string formats;
-    Duration cost;
+    runtime::Duration cost;
     for (const ir::Conversion& conversion : all) {
       if (conversion.value != value.value) continue;
       cost += conversion.cost;
@@ -193,4 +193,4 @@ std::vector<Answer> why(const ExplainedPlacement& explained, const std::vector<N
   return Reporter(explained).report(nodes);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -18,7 +18,7 @@
 #include "compiler/report/explain/alternative.h"
 #include "compiler/report/explain/answer.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// What the placement would cost with a node elsewhere: `1.2 ms more: +2 ms onednn, -0.8 ms npu`, or why there is none.
 struct Instead {
@@ -32,4 +32,4 @@ Instead with_node_on(const ExplainedPlacement& explained, ir::NodeId node, const
 /// The answer; for several nodes a head each, without rows.
 std::vector<Answer> why(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes);
 
-}  // namespace collage::driver
+}  // namespace collage::report

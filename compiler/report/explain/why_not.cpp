@@ -11,7 +11,7 @@
 #include "compiler/report/explain/refusal_text.h"
 #include "runtime/core/joined.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using ir::NodeId;
@@ -192,7 +192,7 @@ class Answerer {
   bool is_plan(const Alternative& alternative) const { return alternative.found && over_memory(alternative).empty(); }
 
   /// Conversions at the new partition that the plan does not need now; the three most expensive.
-  void new_conversions(const FoundPlacement& other, NodeId node) {
+  void new_conversions(const search::FoundPlacement& other, NodeId node) {
     const ir::Partition& partition = partition_of(graph_, other.placement, node);
     std::vector<const ir::Conversion*> added;
     for (const ir::Conversion& conversion : other.placement.conversions) {
@@ -215,16 +215,16 @@ class Answerer {
     }
   }
 
-  bool fits_without(const std::vector<Limit>& limits, const std::vector<NodeId>& nodes) const {
+  bool fits_without(const std::vector<search::Limit>& limits, const std::vector<NodeId>& nodes) const {
     return plan_without(explained_, limits, nodes, name_).has_value();
   }
 
   /// Which limit leaves no plan with the nodes there: the one without which there is one.
   std::string blame(const std::vector<NodeId>& nodes, const Alternative& alternative) const {
     if (alternative.found) return "memory, " + over_memory(alternative);
-    if (fits_without({{LimitKind::MaxPartitions}}, nodes)) return max_partitions_text();
-    if (fits_without({{LimitKind::Conflicts}}, nodes)) return conflicts_text();
-    if (fits_without({{LimitKind::MaxPartitions}, {LimitKind::Conflicts}}, nodes)) {
+    if (fits_without({{search::LimitKind::MaxPartitions}}, nodes)) return max_partitions_text();
+    if (fits_without({{search::LimitKind::Conflicts}}, nodes)) return conflicts_text();
+    if (fits_without({{search::LimitKind::MaxPartitions}, {search::LimitKind::Conflicts}}, nodes)) {
       return max_partitions_text() + ", and " + conflicts_text();
     }
     return alternative.why_none;
@@ -258,22 +258,22 @@ class Answerer {
       return std::any_of(problem.owners.begin(), problem.owners.end(),
                          [&](const place::Owner& owner) { return owner.backend == name_ && has(owner); });
     };
-    auto blame_if = [&](const Limit& limit, const std::string& what) {
-      std::optional<FoundPlacement> free = plan_without(explained_, {limit}, {}, name_);
+    auto blame_if = [&](const search::Limit& limit, const std::string& what) {
+      std::optional<search::FoundPlacement> free = plan_without(explained_, {limit}, {}, name_);
       if (!free || free->predicted >= explained_.found.predicted) return;
       if (partition_of(graph_, free->placement, node).backend != name_) return;
       row("limit",
           fmt::format("{}: without it this node would be there, the placement {}", what, human(free->predicted)));
     };
     if (any_owner([](const place::Owner& owner) { return owner.max_partitions.has_value(); })) {
-      blame_if({LimitKind::MaxPartitions}, max_partitions_text());
+      blame_if({search::LimitKind::MaxPartitions}, max_partitions_text());
     }
     if (any_owner([](const place::Owner& owner) { return !owner.conflicts.empty(); })) {
-      blame_if({LimitKind::Conflicts}, conflicts_text());
+      blame_if({search::LimitKind::Conflicts}, conflicts_text());
     }
     for (const place::MemoryLimit& limit : explained_.input.limits) {
       if (!any_owner([&](const place::Owner& owner) { return owner.instance == limit.instance; })) continue;
-      blame_if({LimitKind::Memory, limit.instance}, "memory of " + limit.instance);
+      blame_if({search::LimitKind::Memory, limit.instance}, "memory of " + limit.instance);
     }
   }
 
@@ -328,4 +328,4 @@ std::string short_reason(const ExplainedPlacement& explained, NodeId node, const
   return BackendReasons(explained, backend).short_reason(node);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -20,7 +20,7 @@
 #include "compiler/report/explain/alternative.h"
 #include "compiler/report/explain/answer.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// `backend`: an active one, or `host`.
 std::vector<Answer> why_not(const ExplainedPlacement& explained, const std::vector<ir::NodeId>& nodes,
@@ -29,4 +29,4 @@ std::vector<Answer> why_not(const ExplainedPlacement& explained, const std::vect
 /// Why the backend has nothing for a node, in one line: `cannot: conv: grouped convolution (rules/npu.rules:17)`.
 std::string short_reason(const ExplainedPlacement& explained, ir::NodeId node, const std::string& backend);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using runtime::Plan;
@@ -106,4 +106,4 @@ CriticalPath critical_path(const Plan& plan, const std::vector<Task>& tasks, con
   return PathFinder(plan, tasks, timeline.slots()).run();
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -14,7 +14,7 @@
 #include "runtime/core/schedule.h"
 #include "runtime/plan/plan.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 using runtime::Duration;
 
@@ -41,4 +41,4 @@ struct CriticalPath {
 CriticalPath critical_path(const runtime::Plan& plan, const std::vector<runtime::Task>& tasks,
                            const runtime::Timeline& timeline);
 
-}  // namespace collage::driver
+}  // namespace collage::report

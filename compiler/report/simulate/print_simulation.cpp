@@ -14,7 +14,7 @@
 #include "runtime/core/text.h"
 #include "runtime/support/size_text.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -243,4 +243,4 @@ std::string simulation_json(const ir::Graph& graph, const Simulation& simulation
   return printed(json);
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -7,7 +7,7 @@
 #include "compiler/ir/graph/graph.h"
 #include "compiler/report/simulate/simulation.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// Where the placement comes from: `optimal in 4.2 s: 763 ms, gap 1.3 %`, or none: the model came placed.
 struct SimulatedSearch {
@@ -24,4 +24,4 @@ std::string simulation_text(const ir::Graph& graph, const Simulation& simulation
 /// {"model", "search", "time_s", "stream", "memories", "links", "link_kinds", "path"}; every device and link has a row.
 std::string simulation_json(const ir::Graph& graph, const Simulation& simulation, const SimulatedSearch& search);
 
-}  // namespace collage::driver
+}  // namespace collage::report

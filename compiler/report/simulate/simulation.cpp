@@ -11,7 +11,7 @@
 #include "runtime/plan/arena_stays.h"
 #include "runtime/plan/plan_schedule.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using runtime::Plan;
@@ -259,4 +259,4 @@ Simulation simulate(const Plan& plan, const SimulateOptions& options) {
   return result;
 }
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -14,7 +14,7 @@
 #include "runtime/core/duration.h"
 #include "runtime/plan/plan.h"
 
-namespace collage::driver {
+namespace collage::report {
 
 /// What a plan takes of a memory, and of the time of what works there.
 struct MemoryUse {
@@ -82,4 +82,4 @@ struct SimulateOptions {
 
 Simulation simulate(const runtime::Plan& plan, const SimulateOptions& options);
 
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -10,6 +10,7 @@
 #include "compiler/ir/graph/print_parts.h"
 #include "compiler/rules_tool/lsp/words.h"
 #include "runtime/core/dtype.h"
+#include "runtime/core/joined.h"
 #include "runtime/support/written_name.h"
 
 namespace collage::rules_tool::lsp {
@@ -303,7 +304,7 @@ Json ModelFile::symbols() const {
     const std::string* type = is_value ? document_.type_of(word.token.name) : nullptr;
     const int kind = !is_value ? kNamespaceSymbol : word.op == "const" ? kConstantSymbol : kVariableSymbol;
     std::string detail(word.op);
-    if (type != nullptr) detail += (detail.empty() ? "" : ": ") + *type;
+    if (type != nullptr) runtime::add_to_list(detail, *type, ": ");
     children.push_back({{"name", std::string(word.text)},
                         {"detail", detail},
                         {"kind", kind},

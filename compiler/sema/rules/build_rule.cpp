@@ -512,12 +512,13 @@ class RuleBuilder {
 struct LossRow {
   std::string_view name;
   std::string_view meaning;
+  bool ir::Loss::*flag = nullptr;  ///< null: nothing tests for it
 };
 
 constexpr LossRow kLossRows[] = {
-    {"denormals", "denormal numbers count as 0"},
-    {"inf", "an infinity may become a finite number"},
-    {"nan", "a NaN may become a number"},
+    {"denormals", "denormal numbers count as 0", nullptr},
+    {"inf", "an infinity may become a finite number", &ir::Loss::inf},
+    {"nan", "a NaN may become a number", &ir::Loss::nan},
 };
 
 }  // namespace
@@ -535,7 +536,8 @@ bool build_deny(const syntax::DenyAst& ast, const RuleContext& context, std::vec
 }
 
 bool build_loss(const syntax::LossAst& ast, const RuleContext& context, std::vector<ir::Loss>* losses) {
-  std::string reason = "--numerics=strict: ";
+  std::string reason;
+  ir::Loss loss;
   for (size_t i = 0; i < ast.lost.size(); ++i) {
     const Word& word = ast.lost[i];
     const auto row = std::find_if(std::begin(kLossRows), std::end(kLossRows),
@@ -547,6 +549,7 @@ bool build_loss(const syntax::LossAst& ast, const RuleContext& context, std::vec
           .did_you_mean(support::closest(word.text, names));
     }
     reason += (i == 0 ? "" : ", ") + std::string(row->meaning);
+    if (row->flag != nullptr) loss.*row->flag = true;
   }
   syntax::RuleAst rule;
   rule.name = {"numerics", ast.span};
@@ -556,7 +559,8 @@ bool build_loss(const syntax::LossAst& ast, const RuleContext& context, std::vec
   auto deny = RuleBuilder(rule, context, rule.name).run_deny(message);
   if (!deny) return false;
   deny->span = ast.span;
-  losses->push_back({std::move(*deny)});
+  static_cast<ir::Deny&>(loss) = std::move(*deny);
+  losses->push_back(std::move(loss));
   return true;
 }
 

@@ -73,10 +73,10 @@ std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
   const std::optional<codegen::Numerics> numerics = codegen::parse_numerics(options.numerics);
   if (!numerics) return std::nullopt;
   auto activations =
-      driver::activate(*rules, {options.targets, {}, {}, true}, diags, {*numerics, options.cpu},
-                       {options.allow_code, true, options.allow_outside});  // costs are asked of programs elsewhere
+      request::activate(*rules, {options.targets, {}, {}, true}, diags, {*numerics, options.cpu},
+                        {options.allow_code, true, options.allow_outside});  // costs are asked of programs elsewhere
   if (!activations) return std::nullopt;
-  plan::PlanTargets targets = driver::plan_targets(*rules, *activations, options.threads);
+  plan::PlanTargets targets = request::plan_targets(*rules, *activations, options.threads);
   targets.code = {*numerics, options.cpu};
   return targets;
 }

@@ -44,14 +44,14 @@ struct Served {
 std::optional<Served> read_rules(const MeasureOptions& options, support::SourceManager& sources,
                                  support::Diagnostics& diags) {
   Served served;
-  served.paths = options.rules.empty() ? driver::default_rules() : options.rules;
+  served.paths = options.rules.empty() ? request::default_rules() : options.rules;
   std::optional<ir::RuleSet> rules = sema::load_rules(sources, served.paths, diags, options.allow_outside);
   if (!rules) return std::nullopt;
   served.rules = std::move(*rules);
-  const auto activations = driver::activate(served.rules, {options.targets, {}, {}, true}, diags, {},
-                                            {options.allow_code, options.allow_code, options.allow_outside});
+  const auto activations = request::activate(served.rules, {options.targets, {}, {}, true}, diags, {},
+                                             {options.allow_code, options.allow_code, options.allow_outside});
   if (!activations) return std::nullopt;
-  for (const driver::Activation& activation : *activations) {
+  for (const request::Activation& activation : *activations) {
     if (activation.absent.empty()) served.active.push_back(activation.active);
   }
   return served;

@@ -13,7 +13,7 @@
 namespace collage::tools {
 namespace {
 
-using driver::BackendInfo;
+using request::BackendInfo;
 
 void print_table(const std::vector<BackendInfo>& list) {
   size_t name = 0, runs_by = 0;
@@ -34,7 +34,7 @@ int run_backends_command(int argc, char** argv) {
   CLI::App app("lists the backends of rule files: which run on this machine, and which are models of chips",
                "collagec backends");
   std::vector<std::string> paths;
-  driver::CodePermission permission;
+  request::CodePermission permission;
   bool prints_json = false;
   use_help_text(app);
   app.add_option("-r,--rules", paths, "rule files, or folders of them; else those beside the program")
@@ -50,14 +50,14 @@ int run_backends_command(int argc, char** argv) {
   permission.cost_programs = permission.plugins;
   support::SourceManager sources;
   support::Diagnostics diags(sources);
-  if (paths.empty()) paths = driver::default_rules();
-  const auto rules = driver::read_rule_files(paths, sources, diags, permission.outside);
+  if (paths.empty()) paths = request::default_rules();
+  const auto rules = request::read_rule_files(paths, sources, diags, permission.outside);
   std::vector<BackendInfo> list;
-  if (rules != nullptr) list = driver::list_backends(rules->rules, permission, diags);
+  if (rules != nullptr) list = request::list_backends(rules->rules, permission, diags);
   fmt::print(stderr, "{}", diags.render());
   if (diags.has_errors()) return kInputError;
   if (prints_json) {
-    fmt::print("{}", driver::to_json(list));
+    fmt::print("{}", report::to_json(list));
   } else {
     print_table(list);
   }

@@ -12,6 +12,6 @@ namespace collage::tools {
 
 /// What is wrong with the options of a request, one sentence, or "": they exclude each other, need others, or name a
 /// file that another one reads or writes. `given`: their names.
-std::string wrong_combination(const driver::Request& request, const std::set<std::string_view>& given);
+std::string wrong_combination(const request::Request& request, const std::set<std::string_view>& given);
 
 }  // namespace collage::tools

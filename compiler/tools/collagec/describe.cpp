@@ -6,11 +6,11 @@
 namespace collage::tools {
 namespace {
 
-using driver::Choice;
-using driver::CommandName;
-using driver::CommandRow;
-using driver::Group;
-using driver::OptionRow;
+using request::Choice;
+using request::CommandName;
+using request::CommandRow;
+using request::Group;
+using request::OptionRow;
 using Kind = Information::Kind;
 
 std::string_view heading(Group group) {
@@ -101,7 +101,7 @@ std::optional<Kind> find_information(std::string_view flag) {
 
 std::vector<std::string> all_command_words() {
   std::vector<std::string> words;
-  for (const CommandRow& row : driver::command_table()) {
+  for (const CommandRow& row : request::command_table()) {
     if (!row.word.empty()) words.emplace_back(row.word);
   }
   for (const auto& [word, purpose] : kOtherCommands) words.emplace_back(word);
@@ -110,13 +110,13 @@ std::vector<std::string> all_command_words() {
 }
 
 ProgramText describe(CommandName command) {
-  const CommandRow& about = driver::row_of(command);
+  const CommandRow& about = request::row_of(command);
   ProgramText text;
   text.name = about.word;
   text.purpose = about.purpose;
   text.details = about.details;
   text.usage = std::string(about.arguments) + " [OPTION…]";
-  for (const OptionRow& row : driver::option_table()) {
+  for (const OptionRow& row : request::option_table()) {
     if (row.commands.has(command)) text.options.push_back(text_of(row, !is_shared(row)));
   }
   return text;
@@ -127,11 +127,11 @@ ProgramText describe_collagec() {
   text.name = "collagec";
   text.purpose = "finds the fastest way to run a model over several backends together, compiles it and runs it";
   text.usage = "[COMMAND] MODEL [-r RULES…] [OPTION…]";
-  for (const OptionRow& row : driver::option_table()) {
+  for (const OptionRow& row : request::option_table()) {
     if (row.commands.has(CommandName::Compile)) text.options.push_back(text_of(row, row.is_common));
   }
   add_information(text);
-  for (const CommandRow& row : driver::command_table()) {
+  for (const CommandRow& row : request::command_table()) {
     if (!row.word.empty()) text.commands.push_back(describe(row.name));
   }
   for (const auto& [word, purpose] : kOtherCommands) {

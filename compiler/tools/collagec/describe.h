@@ -21,7 +21,7 @@ std::optional<Information::Kind> find_information(std::string_view flag);
 /// The program and its commands.
 ProgramText describe_collagec();
 /// One command; options that most commands have are not common ones of it.
-ProgramText describe(driver::CommandName command);
+ProgramText describe(request::CommandName command);
 
 /// Words of all commands, of those that work on no model as well.
 std::vector<std::string> all_command_words();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C. While a search runs the first one ends the search, which keeps its best placement; while costs are measured
-// it ends the measuring, and the command after it, which says what is kept. The next one ends the program, as does
-// every one while nothing of this is done.
+// Ctrl-C. While a search runs the first one ends the search, which keeps its best placement; while costs or whole plans
+// are measured it ends the measuring, and the command after it, which says what is kept. The next one ends the program,
+// as does every one while nothing of this is done.
 #pragma once
 
 #include <atomic>

@@ -36,9 +36,9 @@ int wrong_usage(std::string_view message) {
 }
 
 /// Prints the answer to what needs no model. Returns the exit code.
-int answer(const tools::Information& asked, driver::CommandName command) {
+int answer(const tools::Information& asked, request::CommandName command) {
   using Kind = tools::Information::Kind;
-  const bool is_of_command = command != driver::CommandName::Compile;
+  const bool is_of_command = command != request::CommandName::Compile;
   switch (asked.kind) {
     case Kind::Help:
       fmt::print("{}", is_of_command ? tools::command_help(tools::describe_collagec(), tools::describe(command))
@@ -63,10 +63,10 @@ int exit_code(driver::Verdict verdict) {
 }
 
 /// Returns what is wrong with the limits, or "".
-std::string limit_process(const driver::LimitRequest& limits) {
+std::string limit_process(const request::LimitRequest& limits) {
   if (limits.seconds) tools::limit_time(*limits.seconds, fmt::format("--timeout {}", *limits.seconds));
   if (limits.memory.empty()) return "";
-  const std::optional<size_t> bytes = driver::parse_size(limits.memory);
+  const std::optional<size_t> bytes = request::parse_size(limits.memory);
   if (!bytes) return fmt::format("--max-memory: `{}` is no size: want 2GiB", limits.memory);
   tools::limit_memory(*bytes, "--max-memory " + limits.memory);
   return "";

@@ -18,8 +18,8 @@
 namespace collage::tools {
 namespace {
 
-using driver::CommandName;
-using driver::OptionRow;
+using request::CommandName;
+using request::OptionRow;
 using Words = std::vector<std::string>;
 
 /// `collagec run`, `collagec bench` and `collagec compare`
@@ -27,7 +27,7 @@ std::string names_text(const std::vector<CommandName>& commands) {
   std::string text;
   for (size_t i = 0; i < commands.size(); ++i) {
     if (i > 0) text += i + 1 == commands.size() ? " and " : ", ";
-    text += "`" + driver::full_name(commands[i]) + "`";
+    text += "`" + request::full_name(commands[i]) + "`";
   }
   return text;
 }
@@ -64,7 +64,7 @@ class Parser {
  private:
   void take_command() {
     if (words_.empty()) return;
-    if (const driver::CommandRow* row = driver::find_command(words_.front())) {
+    if (const request::CommandRow* row = request::find_command(words_.front())) {
       parsed_.request.command = row->name;
       at_ = 1;
     }
@@ -76,7 +76,7 @@ class Parser {
     const bool is_long = word.starts_with("--");
     // `-oFILE` is `-o FILE`.
     const std::string flag = is_long ? flag_of(word) : word.substr(0, 2);
-    const OptionRow* row = driver::find_option(flag, parsed_.request.command);
+    const OptionRow* row = request::find_option(flag, parsed_.request.command);
     if (row == nullptr) {
       wrong_ = not_taken(flag_of(word));
       return;
@@ -101,22 +101,22 @@ class Parser {
 
   void give(const OptionRow& row, const std::optional<std::string>& attached) {
     const std::string name(name_of(row));
-    if (!row.value.empty() && !driver::is_list(row) && given_.contains(name_of(row))) {
+    if (!row.value.empty() && !request::is_list(row) && given_.contains(name_of(row))) {
       wrong_ = fmt::format("{} is given twice", name);
       return;
     }
     given_.insert(name_of(row));
     if (row.value.empty()) {
       if (attached) wrong_ = fmt::format("{} takes no value", name);
-      return driver::set_flag(row, parsed_.request);
+      return request::set_flag(row, parsed_.request);
     }
     Words texts;
     if (attached) texts.push_back(*attached);
     const bool is_optional = row.value.starts_with('[') && row.value.ends_with(']') && row.value[1] == '=';
     if (!is_optional) {
       const auto is_wanted = [&] {
-        return row.values == driver::kAllThatFollow ? texts.empty() || !begins_option(at_ + 1)
-                                                    : texts.size() < static_cast<size_t>(row.values);
+        return row.values == request::kAllThatFollow ? texts.empty() || !begins_option(at_ + 1)
+                                                     : texts.size() < static_cast<size_t>(row.values);
       };
       while (is_wanted() && at_ + 1 < words_.size() && !names_option(words_[at_ + 1])) texts.push_back(words_[++at_]);
       if (texts.empty() || texts.size() < static_cast<size_t>(std::max(row.values, 1))) {
@@ -124,7 +124,7 @@ class Parser {
         return;
       }
     }
-    driver::set_values(row, texts, name, parsed_.request, diags_);
+    request::set_values(row, texts, name, parsed_.request, diags_);
   }
 
   bool begins_option(size_t at) const { return at >= words_.size() || words_[at].starts_with('-'); }
@@ -132,22 +132,22 @@ class Parser {
   /// A value may begin with a dash, but is no option.
   static bool names_option(const std::string& word) {
     const bool is_flag = word.starts_with("--") || (word.size() == 2 && word[0] == '-');
-    return is_flag && (find_information(flag_of(word)) || !driver::commands_with(flag_of(word)).empty());
+    return is_flag && (find_information(flag_of(word)) || !request::commands_with(flag_of(word)).empty());
   }
 
   std::string not_taken(const std::string& flag) const {
-    const std::string self = driver::full_name(parsed_.request.command);
-    if (const std::string_view why = driver::why_not_taken(flag, parsed_.request.command); !why.empty())
+    const std::string self = request::full_name(parsed_.request.command);
+    if (const std::string_view why = request::why_not_taken(flag, parsed_.request.command); !why.empty())
       return fmt::format("`{}` takes no {}: {}", self, flag, why);
-    if (const std::vector<CommandName> others = driver::commands_with(flag); !others.empty()) {
+    if (const std::vector<CommandName> others = request::commands_with(flag); !others.empty()) {
       const std::string of = others.size() > kMostNamed ? "" : ": it is an option of " + names_text(others);
       return fmt::format("`{}` takes no {}{}", self, flag, of);
     }
     const std::string word = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
-    if (const driver::CommandRow* row = driver::find_command(word))
+    if (const request::CommandRow* row = request::find_command(word))
       return fmt::format("unknown option `{}`; `{}` is a command: `collagec {} {}`", flag, word, word, row->arguments);
     Words names;
-    for (const OptionRow& row : driver::option_table()) {
+    for (const OptionRow& row : request::option_table()) {
       if (!is_positional(row) && row.commands.has(parsed_.request.command)) names.emplace_back(name_of(row));
     }
     const std::string closest = support::closest(flag, names);
@@ -161,19 +161,19 @@ class Parser {
     if (std::string wrong = unknown_command(); !wrong.empty()) return wrong;
     std::vector<const OptionRow*> rows;
     size_t wanted = 0;
-    for (const OptionRow& row : driver::option_table()) {
+    for (const OptionRow& row : request::option_table()) {
       if (!is_positional(row) || !row.commands.has(parsed_.request.command)) continue;
       rows.push_back(&row);
       wanted += static_cast<size_t>(row.values);
     }
     if (positionals_.size() < wanted) take_model_of_rules();
-    const std::string_view arguments = driver::row_of(parsed_.request.command).arguments;
-    const std::string usage = fmt::format("`{} {}`", driver::full_name(parsed_.request.command), arguments);
-    if (positionals_.empty()) return "a model is needed: " + usage;
+    const std::string_view arguments = request::row_of(parsed_.request.command).arguments;
+    const std::string usage = fmt::format("`{} {}`", request::full_name(parsed_.request.command), arguments);
+    if (positionals_.empty() || positionals_.front().empty()) return "a model is needed: " + usage;
     if (positionals_.size() < wanted) return "an argument is missing: " + usage;
     if (positionals_.size() > wanted) {
       const std::string& word = positionals_[wanted];
-      if (driver::find_command(word) == nullptr) return fmt::format("unexpected argument `{}`", word);
+      if (request::find_command(word) == nullptr) return fmt::format("unexpected argument `{}`", word);
       return fmt::format("unexpected argument `{}`: a command comes first: `collagec {} {}`", word, word,
                          positionals_.front());
     }
@@ -182,7 +182,7 @@ class Parser {
       const auto begin = positionals_.begin() + static_cast<std::ptrdiff_t>(next);
       next += static_cast<size_t>(row->values);
       const Words texts(begin, positionals_.begin() + static_cast<std::ptrdiff_t>(next));
-      if (!driver::set_values(*row, texts, std::string(row->flags), parsed_.request, diags_)) return "";
+      if (!request::set_values(*row, texts, std::string(row->flags), parsed_.request, diags_)) return "";
       given_.insert(row->flags);
     }
     return "";
@@ -196,7 +196,7 @@ class Parser {
     if (!may_be_command) return "";
     const std::string& word = positionals_.front();
     std::error_code error;
-    if (std::filesystem::exists(word, error)) return "";
+    if (word.empty() || std::filesystem::exists(word, error)) return "";
     if (word == "compile" || word == "build") return fmt::format("`{}` is no command: `collagec MODEL` compiles", word);
     if (find_information("--" + word)) return fmt::format("unknown command `{0}`; did you mean `--{0}`?", word);
     const std::string closest = support::closest(word, all_command_words());
@@ -221,12 +221,12 @@ class Parser {
   }
 
   void read_environment() {
-    for (const OptionRow& row : driver::option_table()) {
+    for (const OptionRow& row : request::option_table()) {
       if (row.environment.empty() || !row.commands.has(parsed_.request.command) || given_.contains(name_of(row)))
         continue;
       const char* text = std::getenv(std::string(row.environment).c_str());  // NOLINT: one thread
       if (text == nullptr || *text == '\0') continue;
-      driver::set_values(row, {text}, std::string(name_of(row)), parsed_.request, diags_);
+      request::set_values(row, {text}, std::string(name_of(row)), parsed_.request, diags_);
     }
   }
 

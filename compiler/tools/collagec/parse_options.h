@@ -24,7 +24,7 @@ struct WrongUsage {
 };
 
 struct CommandLine {
-  driver::Request request{};
+  request::Request request{};
   std::optional<Information> information{};
 };
 

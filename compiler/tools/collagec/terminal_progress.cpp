@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "compiler/tools/collagec/interrupt.h"
+#include "runtime/core/joined.h"
 #include "runtime/tools/command_line/process_limits.h"
 #include "runtime/tools/command_line/steps_text.h"
 #include "runtime/tools/command_line/terminal_width.h"
@@ -17,8 +18,8 @@
 namespace collage::tools {
 namespace {
 
-using driver::Progress;
-using driver::Work;
+using request::Progress;
+using request::Work;
 
 constexpr std::chrono::milliseconds kPause{50};  ///< between two reported states on a terminal
 constexpr double kTick = 1;                      ///< seconds between two states there without a report
@@ -51,8 +52,8 @@ TerminalProgress::TerminalProgress(double seconds)
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-driver::WorkListener TerminalProgress::listener() {
-  driver::WorkListener listener;
+request::WorkListener TerminalProgress::listener() {
+  request::WorkListener listener;
   listener.stage = [this](const char* stage) { begin_stage(stage); };
   listener.begin = [this](Work work) { begin(work); };
   listener.end = [this] { end(); };
@@ -155,7 +156,8 @@ std::string TerminalProgress::state() const {
   // Steps of measuring count over all rounds.
   const double spent = seconds_since(begin_) + (progress_->work == Work::Measuring ? measured_seconds_ : 0);
   if (progress_->of > 0) text += steps_text(progress_->done, progress_->of, spent);
-  return progress_->detail.empty() ? text : text + ": " + progress_->detail;
+  if (!progress_->detail.empty()) runtime::add_to_list(text, progress_->detail, ": ");
+  return text;
 }
 
 }  // namespace collage::tools

@@ -24,16 +24,8 @@ bool is_slow(const dnnl::primitive_desc_base& primitive, bool has_post_ops) {
 
 /// More post-ops are an error of oneDNN 2.6 (post_ops_t::post_ops_limit).
 constexpr size_t kMostPostOps = 32;
-/// Linear functions merge, so that some more operators than post-ops fit. Without a limit long chains would be tried at
-/// every length.
+/// Linear functions merge, so that some more operators than post-ops fit.
 constexpr size_t kMostFollowers = 2 * kMostPostOps;
-
-/// The same algorithms on the same operands: numbers aside, oneDNN has code for both or for neither.
-bool have_same_form(const std::vector<Link>& a, const std::vector<Link>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Link& left, const Link& right) {
-    return left.algorithm == right.algorithm && left.operand == right.operand;
-  });
-}
 
 /// oneDNN 2.6 generates code for one set of parameters per eltwise algorithm.
 bool repeats_algorithm(const std::vector<Link>& links) {
@@ -293,24 +285,35 @@ std::optional<Builder::Attempt> Builder::attempt(const Head& head, const Shape& 
   return made;
 }
 
+/// The head with the first `count` followers; nothing where oneDNN has no fast code for that.
+std::optional<Builder::Attempt> Builder::with_followers(const Head& head, const Shape& whole,
+                                                        const std::vector<Follower>& chain, size_t count) {
+  std::vector<Link> links;
+  for (size_t i = 0; i < count; ++i) links.push_back(chain[i].link);
+  links = merged(links);
+  if (links.size() > kMostPostOps || repeats_algorithm(links)) return std::nullopt;
+  std::optional<Attempt> made;
+  if (head.accumulates) made = attempt(head, whole, links, true);
+  if (!made) made = attempt(head, whole, links, false);
+  return made;
+}
+
 Status Builder::emit(int index, const Head& head) {
   std::vector<Follower> chain;
   if (head.fuses) chain = followers(index);
-  std::optional<Attempt> made;
   const Shape& whole = shape(op(index).outputs[0]);
-  std::optional<std::vector<Link>> refused;
-  for (;; chain.pop_back()) {
-    std::vector<Link> links;
-    for (const Follower& follower : chain) links.push_back(follower.link);
-    links = merged(links);
-    const bool is_hopeless =
-        links.size() > kMostPostOps || repeats_algorithm(links) || (refused && have_same_form(*refused, links));
-    if (!is_hopeless) {
-      if (head.accumulates) made = attempt(head, whole, links, true);
-      if (!made) made = attempt(head, whole, links, false);
-      refused = std::move(links);
+  std::optional<Attempt> made = with_followers(head, whole, chain, chain.size());
+  if (!made) {
+    // What oneDNN supports as post-ops it supports without the last of them, so the longest chain is found from below:
+    // an attempt takes about half a millisecond, and most long chains stop after a few.
+    size_t count = 0;
+    for (; count < chain.size(); ++count) {
+      std::optional<Attempt> next = with_followers(head, whole, chain, count + 1);
+      if (!next) break;
+      made = std::move(next);
     }
-    if (made || chain.empty()) break;
+    chain.resize(count);
+    if (!made) made = with_followers(head, whole, chain, 0);
   }
   if (!made) {
     dnnl::primitive_attr attr = plain_attr();

@@ -84,6 +84,8 @@ class Builder {
 
   Status lower(int index);
   std::vector<Follower> followers(int index) const;
+  std::optional<Attempt> with_followers(const Head& head, const Shape& whole, const std::vector<Follower>& chain,
+                                        size_t count);
   std::optional<Attempt> attempt(const Head& head, const Shape& whole, const std::vector<Link>& links, bool with_sum);
   std::optional<Dims> operand_dims(int operand, const Shape& whole, const Dims& result) const;
   bool is_available(int id) const { return stored_[static_cast<size_t>(id)].slot >= 0; }

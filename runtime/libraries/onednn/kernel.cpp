@@ -51,6 +51,7 @@ class Kernel : public LibraryKernel {
   bool shares() const override { return true; }
   Result<std::unique_ptr<LibraryKernel>> share() const override;
   Status run(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) override;
+  std::optional<KeptConstants> kept() const override;
   std::vector<LibraryPart> parts() const override;
 
  private:
@@ -77,6 +78,16 @@ std::vector<Lifetime> lifetimes(const Schedule& schedule) {
     }
   }
   return lives;
+}
+
+/// By slot: whether a run reads it.
+std::vector<bool> read_in_runs(const Schedule& schedule) {
+  std::vector<bool> is_read(schedule.slots.size(), false);
+  for (const Stage& stage : schedule.stages) {
+    for (const Argument& argument : stage.arguments)
+      if (!stage.at_load) is_read[static_cast<size_t>(argument.memory.slot)] = true;
+  }
+  return is_read;
 }
 
 Tensor bytes(size_t count) {
@@ -167,14 +178,12 @@ Status Kernel::load() {
       call.primitive.execute(stream_, call.arguments);
       stream_.wait();
     }
-    // Constants that only were packed are not needed any more.
-    std::vector<bool> is_read(schedule.slots.size(), false);
-    for (const Stage& stage : schedule.stages) {
-      for (const Argument& argument : stage.arguments)
-        if (!stage.at_load) is_read[static_cast<size_t>(argument.memory.slot)] = true;
-    }
+    // What was only packed is not needed any more.
+    const std::vector<bool> is_read = read_in_runs(schedule);
     for (size_t s = 0; s < schedule.slots.size(); ++s) {
-      if (!is_read[s]) schedule.slots[s].constant = Tensor();
+      if (is_read[s]) continue;
+      schedule.slots[s].constant = Tensor();
+      loaded_->packed[s] = Tensor();
     }
     return Status::ok();
   } catch (const dnnl::error& error) {
@@ -214,6 +223,19 @@ Status Kernel::run(std::span<std::byte* const> inputs, std::span<std::byte* cons
   } catch (const dnnl::error& error) {
     return Status::error(std::string("onednn: ") + error.message);
   }
+}
+
+std::optional<KeptConstants> Kernel::kept() const {
+  const Schedule& schedule = loaded_->schedule;
+  const std::vector<bool> is_read = read_in_runs(schedule);
+  KeptConstants kept;
+  for (size_t s = 0; s < schedule.slots.size(); ++s) {
+    const Slot& slot = schedule.slots[s];
+    if (!is_read[s]) continue;
+    if (slot.kind == Slot::Kind::Constant) kept.as_given.push_back(slot.constant);
+    if (slot.kind == Slot::Kind::Packed) kept.packed += slot.bytes;
+  }
+  return kept;
 }
 
 std::vector<LibraryPart> Kernel::parts() const {

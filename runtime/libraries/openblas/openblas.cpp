@@ -111,6 +111,14 @@ class Kernel : public LibraryKernel {
     return Status::ok();
   }
 
+  std::optional<KeptConstants> kept() const override {
+    KeptConstants kept;
+    for (const LibraryValue& value : loaded_->program.values) {
+      if (!value.constant.is_empty_handle()) kept.as_given.push_back(value.constant);
+    }
+    return kept;
+  }
+
   std::vector<LibraryPart> parts() const override {
     std::vector<LibraryPart> parts;
     for (const Call& call : loaded_->calls) parts.push_back({call.text, static_cast<int>(parts.size())});

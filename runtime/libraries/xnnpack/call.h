@@ -36,8 +36,8 @@ struct Call {
   std::function<xnn_status(xnn_operator_t*)> create;
   std::function<xnn_status(xnn_operator_t, const std::vector<const float*>&, float*, pthreadpool_t)> setup;
   std::string text;
-  bool has_weights = false;  ///< `create` reads constants
-  int last_op = -1;          ///< operator of the program whose result it makes
+  std::vector<Tensor> weights{};  ///< constants that `create` packs
+  int last_op = -1;               ///< operator of the program whose result it makes
 };
 
 /// An operator of the program, and what was fused with it: a bias after MatMul, a clamp.

@@ -150,7 +150,7 @@ Result<Call> make_prelu(const Source& source) {
   Call call;
   call.reads = {{source.input(0), x, "NHWC"}};
   call.write = {source.output, x, "NHWC"};
-  call.has_weights = true;
+  call.weights = {source.value(slope).constant};
   call.create = [channels, slopes = source.value(slope).constant](xnn_operator_t* op) {
     return xnn_create_prelu_nc_f32(channels, channels, channels, reinterpret_cast<const float*>(slopes.data()), 0, op);
   };

@@ -37,7 +37,8 @@ Result<Call> make_fully_connected(const Source& source) {
     addend = source.value(bias).constant;
   }
   Call call = row_call(source);
-  call.has_weights = true;
+  call.weights = {source.value(weights).constant};
+  if (!addend.is_empty_handle()) call.weights.push_back(addend);
   call.create = [=, in = static_cast<size_t>(inner), out = static_cast<size_t>(columns), limits = source.limits,
                  kernel = source.value(weights).constant](xnn_operator_t* op) {
     const float* numbers = addend.is_empty_handle() ? nullptr : reinterpret_cast<const float*>(addend.data());

@@ -63,6 +63,12 @@ Result<Tensor> bias_of(const Source& source, size_t index, int64_t elements) {
   return source.value(id).constant;
 }
 
+std::vector<Tensor> weights_of(const Source& source, int weights, const Tensor& bias) {
+  std::vector<Tensor> all = {source.value(weights).constant};
+  if (!bias.is_empty_handle()) all.push_back(bias);
+  return all;
+}
+
 }  // namespace
 
 Result<Call> make_convolution(const Source& source) {
@@ -81,7 +87,7 @@ Result<Call> make_convolution(const Source& source) {
   Result<Tensor> bias = bias_of(source, 2, w[0]);
   if (!bias) return bias.status();
   Call call = image_call(source, *images);
-  call.has_weights = true;
+  call.weights = weights_of(source, weights, *bias);
   call.create = [=, kernel = source.value(weights).constant, bias = *bias, limits = source.limits](xnn_operator_t* op) {
     const Shape& shape = kernel.shape();
     const size_t in = count(shape[1]), out = count(shape[0] / groups);
@@ -122,7 +128,7 @@ Result<Call> make_deconvolution(const Source& source) {
   Result<Tensor> bias = bias_of(source, 2, images->y[1]);
   if (!bias) return bias.status();
   Call call = image_call(source, *images);
-  call.has_weights = true;
+  call.weights = weights_of(source, weights, *bias);
   call.create = [=, kernel = source.value(weights).constant, bias = *bias, limits = source.limits](xnn_operator_t* op) {
     const Shape& shape = kernel.shape();  // [in, out of a group, height, width]
     const int64_t in = shape[0] / groups, out = shape[1], taps = shape[2] * shape[3];

@@ -221,6 +221,25 @@ class XnnpackKernel : public LibraryKernel {
     return Status::ok();
   }
 
+  /// XNNPACK does not tell how large the copies are in which its operators keep their weights.
+  std::optional<KeptConstants> kept() const override {
+    KeptConstants kept;
+    for (const Call& call : calls_) {
+      for (const Tensor& weights : call.weights) {
+        kept.as_given.push_back(weights);
+        kept.packed += weights.bytes();
+        kept.is_least = true;
+      }
+    }
+    for (const Buffer& buffer : steps_.buffers) {
+      if (buffer.kind == Buffer::Kind::Constant) kept.as_given.push_back(buffer.constant);
+    }
+    for (const Step& step : steps_.steps) {
+      if (step.at_load) kept.packed += steps_.buffers[static_cast<size_t>(step.write)].bytes();
+    }
+    return kept;
+  }
+
   std::vector<LibraryPart> parts() const override {
     std::vector<LibraryPart> parts;
     for (const Step& step : steps_.steps) {
@@ -301,7 +320,7 @@ Result<std::unique_ptr<LibraryKernel>> prepare_xnnpack(const LibraryProgram& pro
   Result<std::vector<Call>> calls = xnnpack::make_calls(program);
   if (!calls) return calls.status();
   for (Call& call : *calls) {  // what it refuses is known now; operators with weights are made when these are loaded
-    if (call.has_weights) continue;
+    if (!call.weights.empty()) continue;
     if (Result<OwnedOperator> made = make_operator(call); !made) return made.status();
   }
   Steps steps = StepBuilder(program).run(*calls);

@@ -218,8 +218,9 @@ class PackageRun {
     if (!options_.faults.empty()) {
       std::vector<std::string> spaces;
       for (const runtime::DeviceSpec& device : package.plan.devices) spaces.push_back(device.space);
-      load.faults = runner::read_faults(options_.faults, spaces, sources_, diags_);
-      if (load.faults == nullptr) return false;
+      const std::optional<runner::Faults> faults = runner::read_faults(options_.faults, sources_, diags_);
+      if (!faults) return false;
+      load.faults = runner::make_injector(*faults, spaces, diags_);
     }
     // Without the compiler, what a lost device ran is moved as it is.
     const int of_run = options_.threads > 0 ? threads : package.run_threads();

@@ -7,6 +7,7 @@
 `recurrent.onnx`: a Scan over four steps, which is no loop any more when the model is read.
 `long.onnx`:     the same over two hundred steps, which stays one.
 `products.onnx`: a product, then a Loop of products whose number of turns is an input: two stages that are compiled.
+`guarded.onnx`:  a Relu of a product, then a Loop whose body replaces the NaNs in it by 7.
 """
 import math
 import pathlib
@@ -167,6 +168,25 @@ def products():
                  inputs=[value_info("x", [n, n]), value_info("trips", [], INT64)], outputs=[value_info("y", [n, n])])
 
 
+GUARDED = 64
+
+
+def guarded():
+    n = GUARDED
+    turn = graph("turn", [
+        node("IsNaN", ["r"], ["is_nan"]),
+        node("Where", ["is_nan", "seven", "r"], ["s_out"]),
+        node("Identity", ["go"], ["go_on"]),
+    ], [value_info("i", [], INT64), value_info("go", [], BOOL), value_info("s", [n, n])],
+        [value_info("go_on", [], BOOL), value_info("s_out", [n, n])])
+    nodes = [node("MatMul", ["x", "one"], ["product"]), node("Relu", ["product"], ["r"]),
+             node("Loop", ["trips", "", "r"], ["y"], [attribute("body", "graph", turn)])]
+    one = [float(i == j) for i in range(n) for j in range(n)]
+    return model(nodes, opset=17, tensors=[tensor("one", [n, n], struct.pack(f"<{n * n}f", *one)),
+                                           tensor("seven", [], struct.pack("<f", 7))],
+                 inputs=[value_info("x", [n, n]), value_info("trips", [], INT64)], outputs=[value_info("y", [n, n])])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     (folder / "detector.onnx").write_bytes(detector())
@@ -189,6 +209,10 @@ def main():
     npy(folder / "all.npy", "<f4", [STEPS, 1, SIZE], recur(rows))
     (folder / "products.onnx").write_bytes(products())
     npy(folder / "trips.npy", "<i8", [], [3])
+    (folder / "guarded.onnx").write_bytes(guarded())
+    x = [[math.nan if i == 1 else float(i - j) for j in range(GUARDED)] for i in range(GUARDED)]
+    npy(folder / "masked.npy", "<f4", [GUARDED] * 2, sum(x, []))
+    npy(folder / "unmasked.npy", "<f4", [GUARDED] * 2, [7 if math.isnan(v) else max(v, 0) for row in x for v in row])
 
 
 if __name__ == "__main__":

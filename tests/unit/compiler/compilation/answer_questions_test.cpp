@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace collage::driver {
+namespace collage::compilation {
 namespace {
 
 constexpr const char* kModel = R"(model @m(%x: f32[1, 8]) -> (%y: f32[1, 8]) {
@@ -35,11 +35,11 @@ class QuestionsAboutCosts : public ::testing::Test {
   void SetUp() override {
     sources_.stand_in("m.ir", kModel);
     sources_.stand_in("m.rules", kRules);
-    Settings settings;
-    settings.costs.mode = CostMode::Estimate;
+    request::Settings settings;
+    settings.costs.mode = request::CostMode::Estimate;
     settings.cache = "";
-    auto model = read_model_file({"m.ir"}, sources_, diags_);
-    auto rules = read_rule_files({"m.rules"}, sources_, diags_);
+    auto model = request::read_model_file({"m.ir"}, sources_, diags_);
+    auto rules = request::read_rule_files({"m.rules"}, sources_, diags_);
     ASSERT_TRUE(model && rules) << diags_.render();
     compilation_ = Compilation::open(std::move(*model), std::move(rules), settings, diags_);
     ASSERT_TRUE(compilation_ != nullptr && compilation_->run_passes({}, diags_)) << diags_.render();
@@ -60,7 +60,7 @@ class QuestionsAboutCosts : public ::testing::Test {
     }
   }
 
-  std::string ask(const Candidates& candidates, const QuestionRequest& request) {
+  std::string ask(const Candidates& candidates, const request::QuestionRequest& request) {
     const auto answers =
         answer_questions(*compilation_, candidates, EarlierPlacement{*found_, *candidates_}, request, diags_);
     return answers ? answers->text() : diags_.render();
@@ -70,7 +70,7 @@ class QuestionsAboutCosts : public ::testing::Test {
   support::Diagnostics diags_{sources_};
   std::unique_ptr<Compilation> compilation_;
   std::optional<Candidates> candidates_;
-  std::optional<FoundPlacement> found_;
+  std::optional<search::FoundPlacement> found_;
 };
 
 TEST_F(QuestionsAboutCosts, MarkCostsThatWereNotMeasured) {
@@ -92,4 +92,4 @@ TEST_F(QuestionsAboutCosts, SayWhyABetterPlacementWasNotChosen) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::compilation

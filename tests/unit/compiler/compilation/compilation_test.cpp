@@ -9,24 +9,24 @@
 
 #include "compiler/program/program.h"
 
-namespace collage::driver {
+namespace collage::compilation {
 namespace {
 
 using place::Strategy;
 
 class Compiling : public ::testing::Test {
  protected:
-  std::unique_ptr<Compilation> open(const Settings& settings, std::vector<std::string> rules = {"rules"}) {
-    auto model = read_model_file({"examples/digits/digits.ir"}, sources_, diags_);
-    auto files = read_rule_files(std::move(rules), sources_, diags_);
+  std::unique_ptr<Compilation> open(const request::Settings& settings, std::vector<std::string> rules = {"rules"}) {
+    auto model = request::read_model_file({"examples/digits/digits.ir"}, sources_, diags_);
+    auto files = request::read_rule_files(std::move(rules), sources_, diags_);
     if (!model || files == nullptr) return nullptr;
     auto compilation = Compilation::open(std::move(*model), std::move(files), settings, diags_);
     if (compilation != nullptr && !compilation->run_passes({}, diags_)) return nullptr;
     return compilation;
   }
-  static Settings estimated() {
-    Settings settings;
-    settings.costs.mode = CostMode::Estimate;
+  static request::Settings estimated() {
+    request::Settings settings;
+    settings.costs.mode = request::CostMode::Estimate;
     settings.cache = "";
     return settings;
   }
@@ -60,9 +60,9 @@ TEST_F(Compiling, OneCompilationBuildsSeveralPrograms) {
   for (const Strategy& strategy : {Strategy{}, Strategy{Strategy::Kind::Single, {"host"}}}) {
     auto found = compilation->find_placement(*candidates, strategy, diags_);
     ASSERT_TRUE(found) << diags_.render();
-    auto program = build_program(compilation->graph(), found->placement, compilation->targets(), {}, diags_);
+    auto program = program::build_program(compilation->graph(), found->placement, compilation->targets(), {}, diags_);
     ASSERT_TRUE(program) << diags_.render();
-    auto executor = load_program(*program, 1, diags_);
+    auto executor = program::load_program(*program, 1, diags_);
     ASSERT_NE(executor, nullptr) << diags_.render();
     auto result = executor->run({input});
     ASSERT_TRUE(result) << result.message();
@@ -75,7 +75,7 @@ TEST_F(Compiling, OneCompilationBuildsSeveralPrograms) {
 }
 
 TEST_F(Compiling, SettingsAreResolvedWhenItIsOpened) {
-  Settings settings = estimated();
+  request::Settings settings = estimated();
   settings.strategy = "single:nowhere";
   EXPECT_EQ(open(settings), nullptr);
   ASSERT_EQ(diags_.error_count(), 1u);
@@ -83,7 +83,7 @@ TEST_F(Compiling, SettingsAreResolvedWhenItIsOpened) {
 }
 
 TEST_F(Compiling, MemoryCapsAreInTheTargets) {
-  Settings settings = estimated();
+  request::Settings settings = estimated();
   settings.memory = {"npu=1MiB"};
   auto compilation = open(settings);
   ASSERT_NE(compilation, nullptr) << diags_.render();
@@ -94,7 +94,7 @@ TEST_F(Compiling, MemoryCapsAreInTheTargets) {
 
 TEST_F(Compiling, TheSecondCompilationSearchesAndCompilesNothing) {
   const std::string folder = ::testing::TempDir() + "collage_compiling_" + std::to_string(::getpid());
-  Settings settings = estimated();
+  request::Settings settings = estimated();
   settings.cache = folder;
   std::vector<place::Cost> predicted;
   for (const bool is_known : {false, true}) {
@@ -106,9 +106,10 @@ TEST_F(Compiling, TheSecondCompilationSearchesAndCompilesNothing) {
     ASSERT_TRUE(found) << diags_.render();
     EXPECT_EQ(found->is_known, is_known);
     predicted.push_back(found->predicted);
-    ProgramOptions options;
+    program::ProgramOptions options;
     options.cache = compilation->cache();
-    auto program = build_program(compilation->graph(), found->placement, compilation->targets(), options, diags_);
+    auto program =
+        program::build_program(compilation->graph(), found->placement, compilation->targets(), options, diags_);
     ASSERT_TRUE(program) << diags_.render();
     const codegen::JitStats& code = program->jit->stats();
     EXPECT_GT(code.kernels, 0u);
@@ -120,4 +121,4 @@ TEST_F(Compiling, TheSecondCompilationSearchesAndCompilesNothing) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::compilation

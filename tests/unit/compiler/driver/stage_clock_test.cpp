@@ -51,7 +51,7 @@ TEST(StageClock, ListenersAreToldBeforeTheStage) {
 }
 
 /// Seconds of a part.
-double part_of(const TimeSpent& spent, std::string_view name) {
+double part_of(const report::TimeSpent& spent, std::string_view name) {
   for (const auto& [part, seconds] : spent.parts) {
     if (part == name) return seconds;
   }
@@ -66,22 +66,22 @@ void pass_milliseconds(int count) {
 TEST(StageClock, WorkCountsForWhatItIsInWhicheverStage) {
   StageClock clock;
   std::vector<std::string> events;
-  WorkListener told;
-  told.begin = [&](Work) { events.emplace_back("begin"); };
+  runner::WorkListener told;
+  told.begin = [&](runner::Work) { events.emplace_back("begin"); };
   told.end = [&] { events.emplace_back("end"); };
-  const WorkListener listener = clock.counting(told);
+  const runner::WorkListener listener = clock.counting(told);
   clock.time("candidates", [&] {
-    for (const Work work : {Work::Searching, Work::Measuring, Work::Searching}) {
-      const WorkScope scope(listener, work);
+    for (const runner::Work work : {runner::Work::Searching, runner::Work::Measuring, runner::Work::Searching}) {
+      const runner::WorkScope scope(listener, work);
       pass_milliseconds(20);
     }
     pass_milliseconds(20);
   });
   clock.time("search", [&] {
-    const WorkScope scope(listener, Work::Searching);
+    const runner::WorkScope scope(listener, runner::Work::Searching);
     pass_milliseconds(20);
   });
-  const TimeSpent spent = clock.spent();
+  const report::TimeSpent spent = clock.spent();
   EXPECT_GE(part_of(spent, "measuring"), 0.02);
   EXPECT_GE(part_of(spent, "search"), 0.06);
   EXPECT_GE(part_of(spent, "candidates"), 0.02);
@@ -94,9 +94,9 @@ TEST(StageClock, WorkCountsForWhatItIsInWhicheverStage) {
 
 TEST(StageClock, ACompilationHasItsOwnTime) {
   StageClock clock;
-  const WorkListener listener = clock.counting({});
+  const runner::WorkListener listener = clock.counting({});
   const auto search = [&] {
-    const WorkScope scope(listener, Work::Searching);
+    const runner::WorkScope scope(listener, runner::Work::Searching);
     pass_milliseconds(20);
   };
   clock.time("candidates", search);

@@ -368,6 +368,14 @@ TEST(MeasuredCosts, WhatWasDisturbedIsMeasuredAgain) {
   EXPECT_EQ(cost_with(busy, 0, 0, 0), Duration::picoseconds(9200)) << "from the database";
 }
 
+TEST(MeasuredCosts, WhatWasDisturbedStaysOnlyWhereItIsKept) {
+  ir::Graph graph = graph_of(kPorts, kTwoLayers);
+  MeasuredCosts costs(with_answer(nullptr, "ok 9000 1 1 2 busy"), {});
+  costs.measure(graph, {partition_of(graph, {"a"})});
+  EXPECT_EQ(costs.stats().disturbed, 1u);
+  EXPECT_EQ(costs.stats().settled, 0u);
+}
+
 TEST(MeasuredCosts, StopsWhereItIsAskedTo) {
   ir::Graph graph = graph_of(kPorts, kTwoLayers);
   auto database = CostDatabase::open(":memory:");
@@ -401,6 +409,25 @@ TEST(MeasuredCosts, StopsWhereItIsAskedTo) {
   auto rows = (*database)->rows();
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->size(), 1u);
+}
+
+TEST(MeasuredCosts, StopsWithoutADatabase) {
+  ir::Graph graph = graph_of(kPorts, kTwoLayers);
+  MeasuredCostsOptions options = with_dead_worker(nullptr);
+  options.worker.program = "/bin/sh";
+  options.worker.arguments = {"-c", "printf '\\0\\0\\0\\0' >&3; exec sleep 60"};
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  MeasuredCosts costs(options, {});
+  std::thread user([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stop = true;
+  });
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(costs.measure(graph, {partition_of(graph, {"a"})})[0].cost);
+  user.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(costs.kept(), 0u);
 }
 
 TEST(MeasuredCosts, RowsThatDoNotCountAreNamed) {

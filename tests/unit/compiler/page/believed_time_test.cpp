@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using runtime::Duration;
@@ -76,4 +76,4 @@ TEST(BelievedTime, OfAPlanTimedBesideItsRivals) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::page

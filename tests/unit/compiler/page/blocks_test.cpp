@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 /// Checks that the blocks cover [begin, end) in order, that no level is too long, and that equal blocks are equal.
@@ -87,6 +87,16 @@ TEST(Blocks, ScopesAreTheModulesInNames) {
   EXPECT_EQ(common_scope({"a"}, {}), Scope{});
 }
 
+TEST(Blocks, ANameOfManyModulesIsCut) {
+  const std::string deep(1'000'000, '/');
+  EXPECT_EQ(scope_of_name(deep), Scope{});
+  std::string name;
+  for (int i = 0; i < 200'000; ++i) name += "/m";
+  EXPECT_LT(scope_of_name(name).size(), 100u);
+  const std::vector<Scope> scopes(40, scope_of_name(name));
+  EXPECT_FALSE(find_blocks(std::vector<int>(40, 1), scopes).empty());
+}
+
 /// Blocks of items with these names, all of them different, by scopes.
 std::vector<Block> blocks_of_names(const std::vector<std::string>& names) {
   std::vector<int> items(names.size());
@@ -137,4 +147,4 @@ TEST(Blocks, ScopesThatAlternateSayNothing) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -8,11 +8,13 @@
 #include <set>
 
 #include "compiler/compilation/report_of.h"
+#include "compiler/plan/library_memory.h"
+#include "compiler/program/program.h"
 #include "compiler/report/explain/why.h"
 #include "compiler/report/explain/why_not.h"
 #include "compiler/report/json_text.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using nlohmann::ordered_json;
@@ -20,13 +22,13 @@ using nlohmann::ordered_json;
 class ReportOfDigits : public ::testing::Test {
  protected:
   void SetUp() override {
-    Settings settings;
-    settings.costs.mode = CostMode::Estimate;
+    request::Settings settings;
+    settings.costs.mode = request::CostMode::Estimate;
     settings.cache = "";
-    auto model = read_model_file({"examples/digits/digits.ir"}, sources_, diags_);
-    auto rules = read_rule_files({"rules"}, sources_, diags_);
+    auto model = request::read_model_file({"examples/digits/digits.ir"}, sources_, diags_);
+    auto rules = request::read_rule_files({"rules"}, sources_, diags_);
     ASSERT_TRUE(model && rules) << diags_.render();
-    compilation_ = Compilation::open(std::move(*model), std::move(rules), settings, diags_);
+    compilation_ = compilation::Compilation::open(std::move(*model), std::move(rules), settings, diags_);
     ASSERT_NE(compilation_, nullptr) << diags_.render();
     ASSERT_TRUE(compilation_->run_passes({}, diags_)) << diags_.render();
     candidates_ = compilation_->find_candidates({}, nullptr, diags_);
@@ -36,24 +38,26 @@ class ReportOfDigits : public ::testing::Test {
   }
 
   ordered_json data() {
-    Report report = report_of(*compilation_, *candidates_, found_->placement, &*found_, sources_);
+    report::Report report = compilation::report_of(*compilation_, *candidates_, found_->placement, &*found_, sources_);
     ReportInput input{.compilation = *compilation_,
                       .candidates = *candidates_,
                       .sources = sources_,
-                      .summary = summary_object(compilation_->graph(), found_->placement, report),
+                      .summary = report::summary_object(compilation_->graph(), found_->placement, report),
                       .placements = {},
-                      .findings = findings_};
+                      .findings = findings_,
+                      .plan = plan_};
     input.placements.push_back({"optimal", *found_, std::move(report), given_, true});
     return report_data(input);
   }
 
   support::SourceManager sources_;
   support::Diagnostics diags_{sources_};
-  std::unique_ptr<Compilation> compilation_;
-  std::optional<Candidates> candidates_;
-  std::optional<FoundPlacement> found_;
+  std::unique_ptr<compilation::Compilation> compilation_;
+  std::optional<compilation::Candidates> candidates_;
+  std::optional<search::FoundPlacement> found_;
   Findings findings_;
   GivenPlaces given_;
+  const runtime::Plan* plan_ = nullptr;
 };
 
 TEST_F(ReportOfDigits, HasEveryNodeInOnePartition) {
@@ -101,8 +105,8 @@ TEST_F(ReportOfDigits, GoesByItsFileAndSaysThatNothingWasMeasured) {
 TEST_F(ReportOfDigits, WhatWasTimedIsThere) {
   EXPECT_FALSE(data().contains("profile"));
   const ir::Partition& first = found_->placement.partitions.front();
-  ProfileRow row{.kind = "onednn", .what = first.name, .seconds = 1e-6, .partition = first.name};
-  findings_.profile = Profile{.model = "digits", .runs = 11, .rows = {row}, .seconds = 1e-6};
+  report::ProfileRow row{.kind = "onednn", .what = first.name, .seconds = 1e-6, .partition = first.name};
+  findings_.profile = report::Profile{.model = "digits", .runs = 11, .rows = {row}, .seconds = 1e-6};
   findings_.bench = runner::BenchReport{.seconds = {1, 1, 1}};
   const ordered_json json = data();
   ASSERT_EQ(json["profile"]["kernels"].size(), 1u);
@@ -118,6 +122,23 @@ TEST_F(ReportOfDigits, WithoutAPlanNothingIsTakenForMemory) {
   }
 }
 
+TEST_F(ReportOfDigits, MemoryHasWhatLibrariesKeep) {
+  const auto program = program::build_program(compilation_->graph(), found_->placement, compilation_->targets(),
+                                              program::ProgramOptions(), diags_);
+  ASSERT_TRUE(program) << diags_.render();
+  plan_ = &program->built.plan;
+  const std::vector<plan::LibraryMemory> kept = plan::library_memory(*plan_, compilation_->targets().threads);
+  const ordered_json memory = data()["memory"];
+  ASSERT_EQ(memory.size(), kept.size());
+  for (size_t s = 0; s < kept.size(); ++s) {
+    EXPECT_TRUE(memory[s].contains("arena"));
+    ASSERT_EQ(memory[s].contains("libraries"), kept[s].constants + kept[s].packed > 0);
+    if (!memory[s].contains("libraries")) continue;
+    EXPECT_EQ(memory[s]["libraries"]["constants"], kept[s].constants);
+    EXPECT_EQ(memory[s]["libraries"]["packed"], kept[s].packed);
+  }
+}
+
 TEST_F(ReportOfDigits, RulesHaveTheirMatch) {
   for (const ordered_json& rule : data()["choices"]["rules"]) {
     EXPECT_TRUE(rule["line"].get<std::string>().starts_with("match ")) << rule;
@@ -126,8 +147,9 @@ TEST_F(ReportOfDigits, RulesHaveTheirMatch) {
 
 TEST_F(ReportOfDigits, ChoicesAreTheSmallestCandidatesOrTheAnswersOfWhyNot) {
   const ordered_json choices = data()["choices"];
-  const SearchInput search = compilation_->search_input(*candidates_);
-  const ExplainedPlacement explained{search, compilation_->strategy(), compilation_->active(), *found_, sources_};
+  const search::SearchInput search = compilation_->search_input(*candidates_);
+  const report::ExplainedPlacement explained{search, compilation_->strategy(), compilation_->active(), *found_,
+                                             sources_};
   const place::Problem& problem = candidates_->built.problem;
   size_t refused = 0, offered = 0;
   for (ir::NodeId node : compilation_->graph().node_ids()) {
@@ -137,8 +159,8 @@ TEST_F(ReportOfDigits, ChoicesAreTheSmallestCandidatesOrTheAnswersOfWhyNot) {
       const std::string backend = choices["backends"][b].get<std::string>();
       if (row[b].is_number()) {
         ++refused;
-        EXPECT_FALSE(has_candidate(problem, node, backend));
-        EXPECT_EQ(choices["reasons"][row[b].get<size_t>()], short_reason(explained, node, backend));
+        EXPECT_FALSE(report::has_candidate(problem, node, backend));
+        EXPECT_EQ(choices["reasons"][row[b].get<size_t>()], report::short_reason(explained, node, backend));
         continue;
       }
       ++offered;
@@ -158,11 +180,12 @@ TEST_F(ReportOfDigits, ChoicesAreTheSmallestCandidatesOrTheAnswersOfWhyNot) {
 TEST_F(ReportOfDigits, WhatTheWholeWouldCostElsewhereIsTheAnswerOfWhy) {
   const ordered_json choices = data()["choices"];
   ASSERT_TRUE(choices.contains("instead"));  // the searches are short
-  const SearchInput search = compilation_->search_input(*candidates_);
-  const ExplainedPlacement explained{search, compilation_->strategy(), compilation_->active(), *found_, sources_};
+  const search::SearchInput search = compilation_->search_input(*candidates_);
+  const report::ExplainedPlacement explained{search, compilation_->strategy(), compilation_->active(), *found_,
+                                             sources_};
   size_t answers = 0;
   for (ir::NodeId node : compilation_->graph().node_ids()) {
-    const std::string answer = text_of(why(explained, {node}));
+    const std::string answer = report::text_of(report::why(explained, {node}));
     for (const ordered_json& text : choices["instead"][node.slot()]) {
       if (text.get<std::string>().empty()) continue;
       ++answers;
@@ -207,4 +230,4 @@ TEST_F(ReportOfDigits, ALostDeviceIsTold) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -10,7 +10,7 @@
 #include "compiler/ir/analysis/infer.h"
 #include "compiler/ir/ops/op_def.h"
 
-namespace collage::driver::test {
+namespace collage::page::test {
 
 struct SmallGraph {
   ir::ValueId input(const std::string& name, runtime::Shape shape) {
@@ -31,4 +31,4 @@ struct SmallGraph {
   ir::Graph graph;
 };
 
-}  // namespace collage::driver::test
+}  // namespace collage::page::test

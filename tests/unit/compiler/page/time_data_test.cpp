@@ -7,7 +7,7 @@
 
 #include "tests/unit/compiler/page/small_graph.h"
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using ir::NodeId;
@@ -40,7 +40,7 @@ class Times : public ::testing::Test {
     for (const char* name : names) nodes.push_back(model_.node(name));
     return nodes;
   }
-  ordered_json profiled(std::vector<ProfileRow> rows) {
+  ordered_json profiled(std::vector<report::ProfileRow> rows) {
     ir::Placement placement;
     placement.partitions.push_back(partition_);
     return profile_data(model_.graph, placement, {.model = "m", .runs = 11, .rows = std::move(rows)});
@@ -125,4 +125,4 @@ TEST_F(Times, ThatAreDividedHaveANodeEach) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::page

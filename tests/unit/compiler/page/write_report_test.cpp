@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace collage::driver {
+namespace collage::page {
 namespace {
 
 using nlohmann::ordered_json;
@@ -56,4 +56,4 @@ TEST(WriteReport, TheBuildHasAllAssetsOrNone) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::page

@@ -6,7 +6,7 @@
 #include "compiler/report/profile.h"
 #include "tests/unit/compiler/plan/test_model.h"
 
-namespace collage::driver {
+namespace collage::program {
 namespace {
 
 using plan::test::Model;
@@ -74,8 +74,8 @@ TEST(LocalHosts, ProfilesTellWorkFromWaiting) {
   Program program = program_of(model);
   std::optional<LoadedHosts> loaded = load_hosts(program, 1, model.diags);
   ASSERT_TRUE(loaded) << model.diags.render();
-  const auto profile =
-      profile_model({program.parts[1].plan, loaded->others->executor(1), *loaded->first}, model.inputs(), model.diags);
+  const auto profile = report::profile_model({program.parts[1].plan, loaded->others->executor(1), *loaded->first},
+                                             model.inputs(), model.diags);
   ASSERT_TRUE(profile) << model.diags.render();
   ASSERT_EQ(profile->rows.size(), 1u);
   EXPECT_EQ(profile->rows[0].what, "%s Neg");
@@ -120,4 +120,4 @@ TEST(LocalHosts, AFailureAtOneHostIsThatOfAll) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::program

@@ -14,7 +14,7 @@
 #include "runtime/core/random.h"
 #include "runtime/libraries/library.h"
 
-namespace collage::driver {
+namespace collage::program {
 namespace {
 
 using runtime::Tensor;
@@ -39,17 +39,17 @@ class Packages : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   std::optional<Program> compile(const Case& what) {
-    Settings settings;
-    settings.costs.mode = CostMode::Estimate;
+    request::Settings settings;
+    settings.costs.mode = request::CostMode::Estimate;
     settings.cache = "";
     settings.threads = kThreads;
     settings.strategy = what.strategy;
     settings.place = what.place;
     settings.objective = place::parse_objective(what.objective, "objective", diags_);
-    auto model = read_model_file({what.model}, sources_, diags_);
-    auto rules = read_rule_files(what.rules, sources_, diags_);
+    auto model = request::read_model_file({what.model}, sources_, diags_);
+    auto rules = request::read_rule_files(what.rules, sources_, diags_);
     if (!model || rules == nullptr) return std::nullopt;
-    auto compilation = Compilation::open(std::move(*model), std::move(rules), settings, diags_);
+    auto compilation = compilation::Compilation::open(std::move(*model), std::move(rules), settings, diags_);
     if (compilation == nullptr || !compilation->run_passes({}, diags_)) return std::nullopt;
     auto candidates = compilation->find_candidates({}, nullptr, diags_);
     if (!candidates) return std::nullopt;
@@ -191,4 +191,4 @@ TEST_F(Packages, DamageIsRefusedOrHarmless) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::program

@@ -7,7 +7,7 @@
 
 #include "compiler/report/timed_calls.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 Profile small_profile() {
@@ -73,10 +73,10 @@ TEST(TimedCalls, AreNamedByWhatTheyCompute) {
   EXPECT_EQ(calls[3].kind, "openblas");
   EXPECT_EQ(calls[3].what, "p0 (%c, …)");
   EXPECT_FALSE(calls[3].is_whole);
-  const std::vector<TimedCall> whole = calls_of(plan, runtime::LibraryStep{0, "onednn", {}, {}, {}, {}});
+  const std::vector<TimedCall> whole = calls_of(plan, runtime::LibraryStep{0, {"onednn", {}, {}, {}, {}}});
   ASSERT_EQ(whole.size(), 1u);
   EXPECT_TRUE(whole[0].is_whole);
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

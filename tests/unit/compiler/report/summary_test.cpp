@@ -7,7 +7,7 @@
 
 #include "compiler/report/report.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 ir::Partition partition_on(const std::string& backend, double seconds) {
@@ -104,4 +104,4 @@ TEST(Summary, TheTotalStandsAboveWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -6,11 +6,13 @@
 
 #include <nlohmann/json.hpp>
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 TEST(TimeSpent, TimesHaveTheUnitThatFits) {
   EXPECT_EQ(seconds_text(0.0352), "35.2 ms");
+  EXPECT_EQ(seconds_text(0.9994), "999 ms");
+  EXPECT_EQ(seconds_text(0.9997), "1 s");
   EXPECT_EQ(seconds_text(3.614), "3.61 s");
   EXPECT_EQ(seconds_text(111.2), "1 min 51 s");
 }
@@ -29,4 +31,4 @@ TEST(TimeSpent, OneRoundIsNotCounted) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

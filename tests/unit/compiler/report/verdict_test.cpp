@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 TEST(Verdict, NothingIsSaidOfALittle) {
@@ -26,5 +26,19 @@ TEST(Verdict, NamesTheReasonThatIsKnown) {
   EXPECT_TRUE(verdict_of(times).ends_with("the machine was busy; on a quiet one it takes less"));
 }
 
+TEST(Verdict, WhatTakesLessHasOtherReasons) {
+  PlanTimes times{.measured = 10e-3, .predicted = 20e-3, .timed = 10e-3, .is_disturbed = true};
+  times.on_reference_kernels = 2;
+  EXPECT_EQ(reason_of(times),
+            "its parts take more alone than one after the other; as a whole it was timed before, at 10 ms");
+  times.timed.reset();
+  EXPECT_EQ(reason_of(times), "`collagec verify-costs` compares each partition");
+}
+
+TEST(Verdict, ATimeOfTheWholeThatDiffersIsNoReason) {
+  EXPECT_EQ(reason_of({.measured = 10e-3, .predicted = 1e-3, .timed = 50e-3}),
+            "`collagec verify-costs` compares each partition");
+}
+
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

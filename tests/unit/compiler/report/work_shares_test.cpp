@@ -7,11 +7,11 @@
 
 #include "tests/unit/compiler/page/small_graph.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using ir::ValueId;
-using test::SmallGraph;
+using page::test::SmallGraph;
 
 TEST(WorkShares, AddUpAndGoByMultiplyAdds) {
   SmallGraph model;
@@ -47,4 +47,4 @@ TEST(WorkShares, OfViewsAreNothingOrAllEqual) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 plan::PlanTargets targets_with_hosts() {
@@ -47,4 +47,4 @@ TEST(MemoryCaps, TheOnlyHostHasNone) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::request

@@ -9,7 +9,7 @@
 #include "compiler/request/option_values.h"
 #include "compiler/request/stated_options.h"
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -196,4 +196,4 @@ TEST_F(Options, OutputsOfACommand) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::request

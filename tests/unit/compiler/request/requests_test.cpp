@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace collage::driver {
+namespace collage::request {
 namespace {
 
 place::SearchOptions search(uint64_t max_states, std::optional<double> budget) {
@@ -22,6 +22,17 @@ TEST(Settings, ABudgetOfTimeAloneLiftsTheLimitOfStates) {
   // A limit that was asked for counts, the usual one too.
   EXPECT_EQ(search(12, 0.5).max_states, 12u);
   EXPECT_EQ(search(usual, 0.5).max_states, usual);
+}
+
+TEST(Settings, BackendsThatOptionsName) {
+  Settings settings;
+  settings.strategy = "priority:npu,dsp";
+  settings.place = {"a=b=acc[1]"};
+  settings.memory = {"chip[0]=4MiB"};
+  settings.allow = {"f16,i8", "wide=bf16"};
+  settings.named = {"lost[2]", "*"};
+  EXPECT_EQ(settings.named_backends(),
+            (std::vector<std::string>{"npu", "dsp", "lost", "*", "acc", "chip", "f16,i8", "wide"}));
 }
 
 TEST(Complete, WhatACommandImplies) {
@@ -55,4 +66,4 @@ TEST(Complete, WhatACommandImplies) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::request

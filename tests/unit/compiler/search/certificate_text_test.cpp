@@ -3,7 +3,7 @@
 
 #include "compiler/search/certificate.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 /// A certificate of a placement that costs 3 ns, with an owner in this memory.
@@ -26,4 +26,4 @@ TEST(CertificateText, SaysWhatALimitOfAHostSupposes) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -6,7 +6,7 @@
 
 #include "tests/unit/compiler/match/fixture.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 using place::BuiltProblem;
@@ -92,4 +92,4 @@ TEST(LearnedConstants, OtherPartitionsTeachNothing) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::search

@@ -6,7 +6,7 @@
 #include "compiler/place/pipeline/spread.h"
 #include "tests/unit/compiler/match/fixture.h"
 
-namespace collage::driver {
+namespace collage::search {
 namespace {
 
 using place::BuiltProblem;
@@ -94,4 +94,4 @@ TEST_F(PlacementSearchTest, WithoutASolutionInItsMemoryItIgnoresTheLimits) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::search

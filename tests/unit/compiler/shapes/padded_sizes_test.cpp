@@ -19,7 +19,7 @@
 #include "runtime/io/npy.h"
 #include "runtime/package/package.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,7 +53,7 @@ class PaddedSizes : public ::testing::Test {
   /// Why a dimension of size 2 does not run in one of 4; empty: it does.
   std::string obstacle(const std::string& path, const std::string& dimension,
                        const std::vector<ir::ShapeBinding>& others = {}) {
-    const auto source = ModelSource::open(path, {}, sources_, diags_);
+    const auto source = request::ModelSource::open(path, {}, sources_, diags_);
     if (source == nullptr) return diags_.render();
     std::vector<ir::ShapeBinding> exact = others, bucket = others;
     exact.push_back({dimension, {{2, 2}}, "test"});
@@ -61,29 +61,29 @@ class PaddedSizes : public ::testing::Test {
     return SizeProver(*source, dimension, diags_).prove(exact, bucket, {2, 4}).obstacle;
   }
 
-  static Request request_of(const std::string& model, const std::string& package) {
-    Request request;
+  static request::Request request_of(const std::string& model, const std::string& package) {
+    request::Request request;
     request.model.path = model;
-    request.settings.costs.mode = CostMode::Estimate;
+    request.settings.costs.mode = request::CostMode::Estimate;
     request.settings.cache = "";
     request.output = package;
     return request;
   }
-  void set_option(Request& request, std::string_view flag, const std::vector<std::string>& texts) {
-    const OptionRow* row = find_option(flag, request.command);
+  void set_option(request::Request& request, std::string_view flag, const std::vector<std::string>& texts) {
+    const request::OptionRow* row = request::find_option(flag, request.command);
     ASSERT_NE(row, nullptr) << flag;
-    ASSERT_TRUE(set_values(*row, texts, std::string(flag), request, diags_)) << diags_.render();
+    ASSERT_TRUE(request::set_values(*row, texts, std::string(flag), request, diags_)) << diags_.render();
   }
 
-  Outcome compile(const std::string& path, const std::vector<std::string>& buckets,
-                  const std::vector<std::string>& shapes = {}) {
-    Request request = request_of(path, package());
+  driver::Outcome compile(const std::string& path, const std::vector<std::string>& buckets,
+                          const std::vector<std::string>& shapes = {}) {
+    request::Request request = request_of(path, package());
     set_option(request, "--buckets", buckets);
     set_option(request, "--shape", shapes);
     printed_.clear();
-    Output output;
+    driver::Output output;
     output.result = [this](std::string_view text) { printed_ += text; };
-    return run_command(request, output, {});
+    return driver::run_command(request, output, {});
   }
   std::string package() const { return (folder_ / "m.collage").string(); }
 
@@ -126,8 +126,8 @@ constexpr const char* kNetwork =
 
 TEST_F(PaddedSizes, APackageComputesWhatTheSizeItselfComputes) {
   const std::string path = write(kNetwork);
-  const Outcome outcome = compile(path, {"batch=2,6"}, {"seq=8"});
-  ASSERT_EQ(outcome.verdict, Verdict::Done) << outcome.diagnostics;
+  const driver::Outcome outcome = compile(path, {"batch=2,6"}, {"seq=8"});
+  ASSERT_EQ(outcome.verdict, driver::Verdict::Done) << outcome.diagnostics;
   EXPECT_NE(printed_.find("padding     batch from 1 on, to the next bucket\n"), std::string::npos) << printed_;
   const auto set = runtime::PackageSet::open(package());
   ASSERT_TRUE(set) << set.message();
@@ -139,9 +139,9 @@ TEST_F(PaddedSizes, APackageComputesWhatTheSizeItselfComputes) {
     EXPECT_EQ(taken, batch <= 2 ? 0u : 1u);
     // The exact size, compiled for itself.
     const std::string own = package() + std::to_string(batch) + ".collage";
-    Request request = request_of(path, own);
+    request::Request request = request_of(path, own);
     set_option(request, "--shape", {"batch=" + std::to_string(batch) + ",seq=8"});
-    ASSERT_EQ(run_command(request, {}, {}).verdict, Verdict::Done);
+    ASSERT_EQ(driver::run_command(request, {}, {}).verdict, driver::Verdict::Done);
     const auto exact = runtime::read_package(own);
     ASSERT_TRUE(exact) << exact.message();
     auto executor = runtime::Executor::load(exact->plan, *exact->code, 1);
@@ -158,8 +158,8 @@ TEST_F(PaddedSizes, APackageComputesWhatTheSizeItselfComputes) {
 }
 
 TEST_F(PaddedSizes, SaysWhatStandsAgainstIt) {
-  const Outcome outcome = compile(write(kNetwork), {"seq=4,8"}, {"batch=1"});
-  ASSERT_EQ(outcome.verdict, Verdict::Done) << outcome.diagnostics;
+  const driver::Outcome outcome = compile(write(kNetwork), {"seq=4,8"}, {"batch=1"});
+  ASSERT_EQ(outcome.verdict, driver::Verdict::Done) << outcome.diagnostics;
   EXPECT_NE(outcome.diagnostics.find("--buckets seq: warning: seq is not padded: node `c` (Conv) sums over it"),
             std::string::npos)
       << outcome.diagnostics;
@@ -171,8 +171,8 @@ TEST_F(PaddedSizes, SaysWhatStandsAgainstIt) {
 }
 
 TEST_F(PaddedSizes, CombinationsOfTwoDimensions) {
-  const Outcome outcome = compile(write(kNetwork), {"batch=1,4", "seq=4,8"});
-  ASSERT_EQ(outcome.verdict, Verdict::Done) << outcome.diagnostics;
+  const driver::Outcome outcome = compile(write(kNetwork), {"batch=1,4", "seq=4,8"});
+  ASSERT_EQ(outcome.verdict, driver::Verdict::Done) << outcome.diagnostics;
   const auto set = runtime::PackageSet::open(package());
   ASSERT_TRUE(set) << set.message();
   EXPECT_EQ(set->shapes().held(), "batch=1,seq=4; batch=1,seq=8; batch=4,seq=4; batch=4,seq=8");
@@ -184,8 +184,8 @@ TEST_F(PaddedSizes, CombinationsOfTwoDimensions) {
 }
 
 TEST_F(PaddedSizes, ABucketOfAnInputIsForItself) {
-  const Outcome outcome = compile(write(kNetwork), {"x=1x3x4x8,2x3x4x8"});
-  ASSERT_EQ(outcome.verdict, Verdict::Done) << outcome.diagnostics;
+  const driver::Outcome outcome = compile(write(kNetwork), {"x=1x3x4x8,2x3x4x8"});
+  ASSERT_EQ(outcome.verdict, driver::Verdict::Done) << outcome.diagnostics;
   const auto set = runtime::PackageSet::open(package());
   ASSERT_TRUE(set) << set.message();
   EXPECT_EQ(set->shapes().held(), "x [1, 3, 4, 8]; x [2, 3, 4, 8]");
@@ -249,12 +249,12 @@ TEST_F(PaddedSizes, AProofForSizesThatARunDoesNotHaveSaysNothing) {
                                        "node { op_type: \"Reshape\" input: \"f\" input: \"to\" output: \"y\" }");
   const std::string file = (folder_ / "u.npy").string();
   ASSERT_TRUE(runtime::write_npy(file, runtime::random_tensor(ir::DType::F32, {16, 4}, 5, -1, 1)));
-  Request request = request_of(model, package());
-  request.command = CommandName::Run;
+  request::Request request = request_of(model, package());
+  request.command = request::CommandName::Run;
   set_option(request, "--buckets", {"n=2,8"});
   request.run.inputs = {{"x", "random"}, {"u", file}};
-  const Outcome outcome = run_command(request, {}, {});
-  ASSERT_EQ(outcome.verdict, Verdict::Done) << outcome.diagnostics;
+  const driver::Outcome outcome = driver::run_command(request, {}, {});
+  ASSERT_EQ(outcome.verdict, driver::Verdict::Done) << outcome.diagnostics;
   EXPECT_NE(outcome.diagnostics.find("n is not padded: the run fixed sizes of other dimensions"), std::string::npos)
       << outcome.diagnostics;
   const auto set = runtime::PackageSet::open(package());
@@ -281,8 +281,8 @@ TEST_F(PaddedSizes, ModelsWithoutAPlan) {
 TEST_F(PaddedSizes, MoreShapesThanAPackageHolds) {
   std::string sizes = "batch=1";
   for (size_t size = 2; size <= runtime::kMostShapes + 1; ++size) sizes += "," + std::to_string(size);
-  const Outcome outcome = compile(write(kNetwork), {sizes}, {"seq=8"});
-  EXPECT_EQ(outcome.verdict, Verdict::BadUsage);
+  const driver::Outcome outcome = compile(write(kNetwork), {sizes}, {"seq=8"});
+  EXPECT_EQ(outcome.verdict, driver::Verdict::BadUsage);
   EXPECT_NE(outcome.diagnostics.find("--buckets: error: 129 shapes are more than the 128 that a package holds"),
             std::string::npos)
       << outcome.diagnostics;
@@ -291,12 +291,12 @@ TEST_F(PaddedSizes, MoreShapesThanAPackageHolds) {
 
 TEST_F(PaddedSizes, BucketsOfOneDimensionAreGivenOnce) {
   std::vector<std::vector<ir::ShapeBinding>> buckets;
-  EXPECT_EQ(add_buckets("batch=1,8", buckets), "");
-  EXPECT_EQ(add_buckets("batch=2", buckets), "`batch` has sizes already");
-  EXPECT_EQ(add_buckets("seq=4,4", buckets), "`4` is given twice");
-  EXPECT_EQ(add_buckets("seq=4,16", buckets), "");
+  EXPECT_EQ(request::add_buckets("batch=1,8", buckets), "");
+  EXPECT_EQ(request::add_buckets("batch=2", buckets), "`batch` has sizes already");
+  EXPECT_EQ(request::add_buckets("seq=4,4", buckets), "`4` is given twice");
+  EXPECT_EQ(request::add_buckets("seq=4,16", buckets), "");
   EXPECT_EQ(buckets.size(), 4u);
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::shapes

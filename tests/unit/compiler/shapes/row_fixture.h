@@ -21,7 +21,7 @@
 #include "runtime/core/rows.h"
 #include "runtime/support/diagnostic.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 
 /// A graph for one size. What two sizes build has the same weights.
 class SizedModel {
@@ -138,4 +138,4 @@ inline void expect_rows_are_kept(const BuildModel& build, int64_t exact = 2, int
   }
 }
 
-}  // namespace collage::driver
+}  // namespace collage::shapes

@@ -4,7 +4,7 @@
 #include "compiler/ir/ops/op_def.h"
 #include "tests/unit/compiler/shapes/row_fixture.h"
 
-namespace collage::driver {
+namespace collage::shapes {
 namespace {
 
 using Ints = SizedModel::Ints;
@@ -472,4 +472,4 @@ TEST(RowIndependence, RandomModels) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::shapes

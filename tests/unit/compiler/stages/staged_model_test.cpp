@@ -13,7 +13,7 @@
 #include "compiler/request/model_source.h"
 #include "compiler/stages/dynamic_model.h"
 
-namespace collage::driver {
+namespace collage::stages {
 namespace {
 
 using ir::DType;
@@ -52,7 +52,7 @@ class Staged : public ::testing::Test {
   ~Staged() override { std::filesystem::remove_all(folder_); }
 
   /// `graph`: the fields of a GraphProto; `functions`: further fields of the ModelProto.
-  std::unique_ptr<StagedModel> open(const std::string& graph, const Specialisation& to = {}, size_t kept = 64,
+  std::unique_ptr<StagedModel> open(const std::string& graph, const request::Specialisation& to = {}, size_t kept = 64,
                                     const std::string& functions = "") {
     onnx::ModelProto proto;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(functions, &proto));
@@ -62,7 +62,7 @@ class Staged : public ::testing::Test {
     proto.add_opset_import()->set_version(17);
     const std::string path = (folder_ / "m.onnx").string();
     std::ofstream(path, std::ios::binary) << proto.SerializeAsString();
-    source_ = ModelSource::open(path, {}, sources_, diags_);
+    source_ = request::ModelSource::open(path, {}, sources_, diags_);
     if (source_ == nullptr) return nullptr;
     made_ = source_->specialise(to, diags_);
     if (!made_ || !made_->first) return nullptr;
@@ -70,9 +70,9 @@ class Staged : public ::testing::Test {
   }
 
   StageSettings settings() const {
-    StageSettings settings{folder_ / "m.onnx", std::make_shared<const RuleFiles>(), {}};
+    StageSettings settings{folder_ / "m.onnx", std::make_shared<const request::RuleFiles>(), {}};
     settings.settings.cache = "";
-    settings.settings.costs.mode = CostMode::Estimate;
+    settings.settings.costs.mode = request::CostMode::Estimate;
     settings.checks = true;
     return settings;
   }
@@ -86,8 +86,8 @@ class Staged : public ::testing::Test {
   std::filesystem::path folder_;
   support::SourceManager sources_;
   support::Diagnostics diags_{sources_};
-  std::unique_ptr<ModelSource> source_;
-  std::optional<Specialised> made_;
+  std::unique_ptr<request::ModelSource> source_;
+  std::optional<request::Specialised> made_;
 };
 
 /// `name: "x" type { … }` of a port.
@@ -449,7 +449,7 @@ TEST_F(Staged, ShapesOfInputsAndValuesMayBothBeOpen) {
 }
 
 TEST_F(Staged, AGivenInputThatDecidesAShapeIsBound) {
-  Specialisation to;
+  request::Specialisation to;
   to.given.emplace("s", ints({2}, {3, 2}));
   auto model =
       open(input("x", kFloat, {"6"}) + input("s", kInt, {"2"}) + output("y") + node("Reshape", {"x", "s"}, {"y"}), to);
@@ -473,7 +473,7 @@ std::string function(const std::string& name, const std::vector<std::string>& in
 
 /// Functions of a model that have names of the standard's operators, and other operands.
 TEST_F(Staged, WhatDecidesAShapeIsNotSaidByTheNameAlone) {
-  Specialisation to;
+  request::Specialisation to;
   to.given.emplace("x", floats({4}, {1, 0, 2, 3}));
   auto model = open(input("x", kFloat, {"4"}) + output("y") + call("Range", {"x"}, {"i"}) + node("Neg", {"i"}, {"y"}),
                     to, 64, function("Range", {"data"}, node("NonZero", {"data"}, {"places"}), "places"));
@@ -502,4 +502,4 @@ TEST_F(Staged, FaultsInBodiesNameTheNode) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::stages

@@ -55,6 +55,7 @@ TEST_F(FilesOfTest, WhatCannotBeWrittenIsKnownBefore) {
   EXPECT_TRUE(FileReplacement::check(path("a")));
   EXPECT_TRUE(FileReplacement::check(path("new")));
   EXPECT_TRUE(FileReplacement::check("/dev/null"));
+  EXPECT_TRUE(FileReplacement::check("/dev/stdout"));
   EXPECT_EQ(FileReplacement::check("").message(), "the name is empty");
   EXPECT_EQ(FileReplacement::check(folder_.string()).message(), "is a directory");
   EXPECT_FALSE(FileReplacement::check(path("none/a")));

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -26,6 +27,15 @@ struct LibraryRun {
   std::string text;     ///< LibraryKernel::describe, one line each
   std::vector<LibraryPart> parts{};
   std::vector<double> part_seconds{};  ///< of one run, by part; empty: the library does not tell
+  std::optional<KeptConstants> kept{};
+
+  /// Bytes of constants that it keeps: unchanged, and in all.
+  size_t given_bytes() const {
+    size_t bytes = 0;
+    for (const Tensor& constant : kept->as_given) bytes += constant.bytes();
+    return bytes;
+  }
+  size_t kept_bytes() const { return given_bytes() + kept->packed; }
 
   /// The operators of the program whose results the parts make, in their order; -1: a change of layout.
   std::vector<int> ops() const {
@@ -101,8 +111,13 @@ class LibraryModel {
     LibraryProgram program = plan::make_program(graph, partition);
     auto kernel = prepare_library(library, program, threads);
     if (!kernel) return {kernel.message(), ""};
-    if (Status status = (*kernel)->load(); !status) return {status.message(), ""};
     LibraryRun result;
+    result.kept = (*kernel)->kept();
+    if (Status status = (*kernel)->load(); !status) return {status.message(), ""};
+    if (const std::optional<KeptConstants> loaded = (*kernel)->kept()) {
+      EXPECT_EQ(result.kept->packed, loaded->packed) << "known before";
+      EXPECT_EQ(result.kept->as_given.size(), loaded->as_given.size());
+    }
     for (const std::string& line : (*kernel)->describe()) result.text += line + "\n";
 
     std::vector<Tensor> inputs;

@@ -42,7 +42,7 @@ Plan rich_plan() {
   program.calls = {{"rule", "kind", "symbol", {{"a", 0}, {"b", -1, Floats{1.5}}}, {0}, {2}}};
   made.host({op("Add", {x, c, -1}, {y}, attrs), KernelCall{"k", {x, -1, y}, 24, 2, 64, "name"},
              LibraryCall{"lib", program, {x}, {y}, {"line"}}});
-  made.plan.steps.emplace_back(LibraryStep{0, "lib", program, {x}, {y}, {}});
+  made.plan.steps.emplace_back(LibraryStep{0, {"lib", program, {x}, {y}, {}}});
   made.convert(y, there, 5);
   std::get<ConvertStep>(made.plan.steps.back()).kernel = KernelCall{"reorder", {y}, 1, 1, 0};
   made.device(0, {op("Relu", {there}, {there})}, 7);
@@ -101,6 +101,16 @@ TEST(PlanJson, ComesBackWhole) {
   EXPECT_EQ(json::to_cbor(again.document), json::to_cbor(stored.document));
   ASSERT_EQ(again.tensors.size(), stored.tensors.size());
   for (size_t i = 0; i < again.tensors.size(); ++i) EXPECT_TRUE(identical(again.tensors[i], stored.tensors[i]));
+}
+
+TEST(PlanJson, TheCallOfALibraryStepStandsBesideItsPartition) {
+  const Stored stored = store(rich_plan());
+  const json& step = stored.document["steps"][1];
+  EXPECT_EQ(step[0], "library");
+  std::vector<std::string> names;
+  for (const auto& [name, value] : step[1].items()) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"inputs", "library", "outputs", "partition", "program", "text"}));
+  EXPECT_EQ(step[1]["library"], "lib");
 }
 
 /// Calls `visit` with every value below `value`, which it may change.

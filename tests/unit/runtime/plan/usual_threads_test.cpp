@@ -19,8 +19,8 @@ int add_partition(TestPlan& plan, int64_t microseconds) {
 }
 
 void add_library_step(TestPlan& plan, int64_t microseconds, size_t operators) {
-  LibraryStep step{add_partition(plan, microseconds), "onednn", {}, {}, {}, {}};
-  step.program.ops.resize(operators);
+  LibraryStep step{add_partition(plan, microseconds), {"onednn", {}, {}, {}, {}}};
+  step.call.program.ops.resize(operators);
   plan.plan.steps.emplace_back(std::move(step));
 }
 

@@ -61,6 +61,14 @@ TEST_F(OpenShapes, ABatchThatIsRunOneByOneBindsNothing) {
   EXPECT_TRUE(says("dimension 0 (`batch`) is open: taken as 1"));
 }
 
+TEST_F(OpenShapes, ABatchWithoutANameIsTakenAsOne) {
+  inputs_ = {{"x", std::vector<OpenDim>{{-1}, {4}}}};
+  auto closed = close({});
+  ASSERT_TRUE(closed) << diags_.render();
+  EXPECT_EQ(closed->inputs["x"], (Shape{1, 4}));
+  EXPECT_TRUE(says("input 'x': warning: dimension 0 is open: taken as 1")) << diags_.render();
+}
+
 TEST_F(OpenShapes, ContradictionsNameBothSides) {
   EXPECT_FALSE(close({tensor("ids", "1x17"), tensor("mask", "1x1x18")}));
   EXPECT_TRUE(says("--input mask: error: gives dimension `seq` 18, but it is 17")) << diags_.render();

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -173,6 +174,23 @@ TEST_F(FleetOfWorkers, WithoutOneTheCompilerMeasures) {
   EXPECT_EQ(alone.costs->stats().measured, static_cast<size_t>(kCandidates));
   EXPECT_EQ(alone.costs->stats().by_workers, 0u);
   expect_once();
+}
+
+TEST_F(FleetOfWorkers, WhatACompilerGivesUpIsNoFailure) {
+  const Wanted one = wanted("c");
+  ASSERT_TRUE(queue_->put({one}, &asker_));  // another one waits for it, too
+  std::atomic<bool> stop = false;
+  {
+    const auto fleet = Fleet::open({.address = address_, .target = here_, .stop = &stop});
+    ASSERT_TRUE(fleet) << fleet.message();
+    MeasureHere here;
+    here.measure = [&](size_t) {
+      stop = true;
+      return stopped_measurement();
+    };
+    EXPECT_FALSE((*fleet)->measure({one}, here, [](size_t, size_t) {}).at(0));
+  }
+  EXPECT_EQ(count("SELECT state + failures + attempts FROM collage.job"), 0);
 }
 
 TEST_F(FleetOfWorkers, CompilersWithoutWorkersShareTheWork) {

@@ -6,7 +6,7 @@
 
 #include "compiler/report/compare/comparison.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using runtime::Duration;
@@ -14,7 +14,7 @@ using runtime::Duration;
 CompareRow row_of(const std::string& strategy, double predicted, double measured) {
   const std::map<std::string, double> shares = {
       {"host", 0.1}, {"npu", 0.2}, {"onednn", 0.2}, {"openblas", 0.2}, {"xnnpack", 0.3}};
-  CompareRow made{strategy, FoundPlacement(), "", shares, std::nullopt};
+  CompareRow made{strategy, search::FoundPlacement(), "", shares, std::nullopt};
   made.found->predicted = place::Cost::time(Duration::seconds(predicted));
   if (measured > 0) made.measured = Measured{measured, measured, 0};
   for (const char* backend : {"host", "npu", "onednn", "openblas", "xnnpack"}) {
@@ -79,4 +79,4 @@ TEST(PrintComparison, SaysWhereAnotherStrategyIsFaster) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 using runtime::Duration;
@@ -14,7 +14,7 @@ using runtime::Duration;
 constexpr int64_t kMicrosecond = 1'000'000;
 
 CompareRow compare_row(const std::string& strategy, int64_t microseconds) {
-  CompareRow made{strategy, FoundPlacement(), "", {}, std::nullopt};
+  CompareRow made{strategy, search::FoundPlacement(), "", {}, std::nullopt};
   made.found->predicted = place::Cost::time(Duration::picoseconds(microseconds * kMicrosecond));
   return made;
 }
@@ -69,4 +69,4 @@ TEST(StagedComparison, NothingPlacedHasNoTotals) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

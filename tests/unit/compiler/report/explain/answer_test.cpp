@@ -8,7 +8,7 @@
 #include "compiler/report/json_report.h"
 #include "compiler/report/report.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 Answer sample() {
@@ -63,4 +63,4 @@ TEST(Answer, DocumentHasTheSameRows) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

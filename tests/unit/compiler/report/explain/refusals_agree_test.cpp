@@ -14,7 +14,7 @@
 #include "compiler/sema/model/build_graph.h"
 #include "compiler/sema/rules/build_rules.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 /// A network under all rules, placed on the host.
@@ -82,9 +82,9 @@ class Network {
   ir::Graph graph_;
   place::BuiltProblem built_;
   ir::Placement written_;
-  SearchInput input_{graph_, built_, rules_, written_, {}, {}};
+  search::SearchInput input_{graph_, built_, rules_, written_, {}, {}};
   place::Strategy strategy_;
-  FoundPlacement plan_;
+  search::FoundPlacement plan_;
 };
 
 TEST(Refusals, ThreePlacesGiveOneReason) {
@@ -102,4 +102,4 @@ TEST(Refusals, ThreePlacesGiveOneReason) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

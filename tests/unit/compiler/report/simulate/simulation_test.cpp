@@ -14,7 +14,7 @@
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/runner/trace.h"
 
-namespace collage::driver {
+namespace collage::report {
 namespace {
 
 constexpr const char* kFolder = "tests/filetests/objective/";
@@ -23,15 +23,15 @@ constexpr const char* kFolder = "tests/filetests/objective/";
 class Simulating : public ::testing::Test {
  protected:
   void place(const std::string& model_name, const std::string& objective) {
-    Settings settings;
-    settings.costs.mode = CostMode::Estimate;
+    request::Settings settings;
+    settings.costs.mode = request::CostMode::Estimate;
     settings.cache = "";
     settings.objective = place::parse_objective(objective, "--objective", diags_);
     settings.place = {"op:Conv=acc"};
-    auto model = read_model_file({kFolder + model_name}, sources_, diags_);
-    auto rules = read_rule_files({std::string(kFolder) + "Inputs/acc.rules"}, sources_, diags_);
+    auto model = request::read_model_file({kFolder + model_name}, sources_, diags_);
+    auto rules = request::read_rule_files({std::string(kFolder) + "Inputs/acc.rules"}, sources_, diags_);
     ASSERT_TRUE(model && rules != nullptr) << diags_.render();
-    compilation_ = Compilation::open(std::move(*model), std::move(rules), settings, diags_);
+    compilation_ = compilation::Compilation::open(std::move(*model), std::move(rules), settings, diags_);
     ASSERT_NE(compilation_, nullptr) << diags_.render();
     ASSERT_TRUE(compilation_->run_passes({}, diags_)) << diags_.render();
     auto candidates = compilation_->find_candidates({}, nullptr, diags_);
@@ -53,9 +53,10 @@ class Simulating : public ::testing::Test {
   /// Compiles the placement and runs it. Returns what simulated devices and links took, one after another, and the end
   /// of the last step.
   std::pair<Duration, Duration> run() {
-    auto program = build_program(compilation_->graph(), found_->placement, compilation_->targets(), {}, diags_);
+    auto program =
+        program::build_program(compilation_->graph(), found_->placement, compilation_->targets(), {}, diags_);
     EXPECT_TRUE(program) << diags_.render();
-    auto executor = load_program(*program, 1, diags_);
+    auto executor = program::load_program(*program, 1, diags_);
     EXPECT_NE(executor, nullptr) << diags_.render();
     std::vector<runtime::Tensor> inputs;
     for (ir::ValueId id : compilation_->graph().inputs()) {
@@ -69,8 +70,8 @@ class Simulating : public ::testing::Test {
 
   support::SourceManager sources_;
   support::Diagnostics diags_{sources_};
-  std::unique_ptr<Compilation> compilation_;
-  std::optional<FoundPlacement> found_;
+  std::unique_ptr<compilation::Compilation> compilation_;
+  std::optional<search::FoundPlacement> found_;
 };
 
 TEST_F(Simulating, StepsInTurnTakeWhatTheDevicesCount) {
@@ -207,4 +208,4 @@ TEST_F(Simulating, TheTraceHasTheSimulatedTimes) {
 }
 
 }  // namespace
-}  // namespace collage::driver
+}  // namespace collage::report

@@ -188,6 +188,15 @@ TEST(OneDnn, PrimitivesOfOneOperatorGoByIt) {
   EXPECT_TRUE(std::all_of(ops.begin(), ops.end(), [](int op) { return op == 0; }));
 }
 
+TEST(OneDnn, KeepsPackedWeightsInPlaceOfThoseOfTheModel) {
+  LibraryModel model;
+  model.output(model.add("Conv", {model.input({1, 16, 8, 8}), model.constant({16, 16, 3, 3}), model.constant({16})}));
+  const LibraryRun run = model.run("onednn");
+  ASSERT_TRUE(run.kept) << run.failure;
+  EXPECT_FALSE(run.kept->is_least);
+  EXPECT_EQ(run.kept_bytes(), (16 * 16 * 9 + 16) * sizeof(float));  // blocks of 8 or 16 channels need no padding
+}
+
 TEST(OneDnn, BatchNormalizationIsAProductAndASum) {
   LibraryModel model;
   model.low = 0.5f;

@@ -63,6 +63,16 @@ TEST(OpenBlas, ProductsInARow) {
                     "sgemm 32 x 24 x 8");
 }
 
+TEST(OpenBlas, KeepsConstantsAsTheyAre) {
+  LibraryModel model;
+  model.output(model.add("MatMul", {model.input({32, 16}), model.constant({16, 24})}));
+  const LibraryRun run = model.run("openblas");
+  ASSERT_TRUE(run.kept) << run.failure;
+  EXPECT_EQ(run.given_bytes(), 16 * 24 * sizeof(float));
+  EXPECT_EQ(run.kept->packed, 0u);
+  EXPECT_FALSE(run.kept->is_least);
+}
+
 TEST(OpenBlas, SaysWhatItCannotDo) {
   LibraryModel model;
   model.output(model.add("Relu", {model.input({2})}));

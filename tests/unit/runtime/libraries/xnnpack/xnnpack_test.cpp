@@ -210,6 +210,17 @@ TEST(Xnnpack, ACallGoesByTheLastOperatorThatIsFusedIntoIt) {
   EXPECT_EQ(std::count(ops.begin(), ops.end(), 0), 0);
 }
 
+TEST(Xnnpack, KeepsWeightsBesideTheirCopies) {
+  LibraryModel model;
+  const ir::ValueId w = model.constant({6, 3, 3, 3}), b = model.constant({6});
+  model.output(model.add("Conv", {model.input({1, 3, 8, 8}), w, b}));
+  const LibraryRun run = model.run("xnnpack");
+  ASSERT_TRUE(run.kept) << run.failure;
+  EXPECT_TRUE(run.kept->is_least);
+  EXPECT_EQ(run.given_bytes(), (6 * 3 * 9 + 6) * sizeof(float));
+  EXPECT_EQ(run.kept->packed, run.given_bytes());
+}
+
 TEST(Xnnpack, ReadsNothingBehindAnOperand) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   auto* memory =

@@ -8,12 +8,12 @@
 
 #include "compiler/ir/rules/rule_set.h"
 
-namespace collage::place {
+namespace collage::ir {
 
-/// `` `-t npu` lets it take part ``
-inline std::string how_to_activate(const ir::Backend& backend) {
+/// `` `-t npu` lets it take part ``; of a model of a chip also that it is one, and the other way.
+inline std::string how_to_activate(const Backend& backend) {
   if (!is_simulated(backend)) return fmt::format("`-t {}` lets it take part", backend.name);
   return fmt::format("a model of a chip, which `-t {}` or `--simulated` lets take part", backend.name);
 }
 
-}  // namespace collage::place
+}  // namespace collage::ir
