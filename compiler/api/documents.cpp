@@ -67,7 +67,8 @@ std::optional<std::string> comparison_of(api::PlacedModel& placed, int runs) {
   // Other strategies choose by costs that the search did without.
   if (!api::measure(placed)) return std::nullopt;
   const search::SearchInput input = compilation.search_input(placed.known());
-  std::optional<report::Comparison> comparison = report::compare_strategies(input, compilation.strategy(), diags);
+  std::optional<report::Comparison> comparison =
+      report::compare_strategies(input, compilation.strategy(), false, diags);
   if (!comparison) return std::nullopt;
   if (runs > 0) {
     const auto inputs = runner::bind_inputs({}, request::ports_of(compilation.graph()), diags);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "compiler/api/guarded.h"
+#include "compiler/request/model_file.h"
 #include "compiler/shapes/padded_sizes.h"
 #include "compiler/stages/dynamic_model.h"
 #include "runtime/io/element_formats.h"
@@ -66,8 +67,10 @@ collage_dynamic_session* collage_dynamic_session_create(collage_compiler* compil
   if (compiler == nullptr || path == nullptr) return nullptr;
   api::CompilerState& state = *compiler->state;
   return api::stoppable<collage_dynamic_session*>(state, nullptr, [&]() -> collage_dynamic_session* {
-    support::FileAccess access({path}, state.request.settings.allows_outside);
-    auto source = request::ModelSource::open(path, std::move(access), state.sources, *state.diags);
+    request::ModelRequest request = state.request.model;
+    request.path = path;
+    request.allows_outside = state.request.settings.allows_outside;
+    auto source = request::open_model(request, state.sources, *state.diags);
     if (source == nullptr) return nullptr;
     stages::StageSettings settings{source->path(), state.find_rules(), state.request.settings};
     settings.listener = state.work_listener();

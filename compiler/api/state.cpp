@@ -24,17 +24,17 @@ std::shared_ptr<const request::RuleFiles> CompilerState::find_rules() {
   return rules;
 }
 
-request::WorkListener CompilerState::work_listener() const {
-  const auto pass_on = [this](const request::Progress& progress) {
+runner::WorkListener CompilerState::work_listener() const {
+  const auto pass_on = [this](const runner::Progress& progress) {
     if (listener == nullptr) return;
     const collage_progress now{name_of(progress.work), progress.done, progress.of, progress.detail.c_str()};
     listener(listener_context, &now);
   };
-  request::WorkListener made;
-  made.begin = [pass_on](request::Work work) { pass_on({work, 0, 0, ""}); };
+  runner::WorkListener made;
+  made.begin = [pass_on](runner::Work work) { pass_on({work, 0, 0, ""}); };
   made.progress = pass_on;
   made.waiting = [pass_on](const std::string& process, double) {
-    pass_on({request::Work::Measuring, 0, 0, "waiting until " + process + " has measured"});
+    pass_on({runner::Work::Measuring, 0, 0, "waiting until " + process + " has measured"});
   };
   made.stop = made.stop_measuring = &stops;
   return made;

@@ -34,7 +34,7 @@ struct CompilerState {
 
   CompilerState();
   /// Passes progress on to `listener`, and stops with `stops`. Refers to this state.
-  request::WorkListener work_listener() const;
+  runner::WorkListener work_listener() const;
   void clear_diagnostics();
   /// Returns null after errors.
   std::shared_ptr<const request::RuleFiles> find_rules();

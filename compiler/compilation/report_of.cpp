@@ -7,7 +7,6 @@
 
 #include "compiler/place/evaluate/evaluate.h"
 #include "compiler/report/candidate_stats.h"
-#include "compiler/report/explain/explain_text.h"
 #include "compiler/report/explain/frequent_refusals.h"
 #include "compiler/report/simulated.h"
 #include "compiler/search/binding_limits.h"
@@ -16,6 +15,7 @@
 #include "runtime/core/text.h"
 #include "runtime/support/check.h"
 #include "runtime/support/size_text.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::compilation {
 namespace {
@@ -134,8 +134,7 @@ void add_limits(const Compilation& compilation, const Candidates& candidates, co
         break;
       case search::LimitKind::Conflicts: text = fmt::format("`conflicts with` of {}", limit.what.of); break;
     }
-    if (const std::string where = report::location_text(limit.span, sources); !where.empty())
-      text += " (" + where + ")";
+    if (const std::string where = location_text(limit.span, sources); !where.empty()) text += " (" + where + ")";
     report.limits.emplace_back(text, limit.gain);
   }
 }

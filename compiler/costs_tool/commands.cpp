@@ -11,6 +11,7 @@
 #include "compiler/costs_tool/provenance.h"
 #include "compiler/measure/environment.h"
 #include "runtime/core/text.h"
+#include "runtime/support/print.h"
 #include "runtime/support/write_file.h"
 
 namespace collage::costs_tool {
@@ -97,9 +98,9 @@ std::string details_of(const CostRow& row) {
 
 void print_in(Form form, const std::vector<CostRow>& rows) {
   switch (form) {
-    case Form::Table: fmt::print("{}", table_of(rows)); break;
-    case Form::Csv: fmt::print("{}", to_csv(rows)); break;
-    case Form::Json: fmt::print("{}", to_json(rows)); break;
+    case Form::Table: support::print("{}", table_of(rows)); break;
+    case Form::Csv: support::print_exactly(to_csv(rows)); break;
+    case Form::Json: support::print_exactly(to_json(rows)); break;
   }
 }
 
@@ -112,9 +113,9 @@ bool write(const CostsRequest& request, const std::vector<CostRow>& rows, size_t
   auto written = (*database)->write(rows);
   if (!written)
     return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", written.message());
-  fmt::print("{} added, {} replaced, {} known before", written->added, written->replaced, written->known);
-  if (refused > 0) fmt::print(", {} refused", refused);
-  fmt::print("\n");
+  support::print("{} added, {} replaced, {} known before", written->added, written->replaced, written->known);
+  if (refused > 0) support::print(", {} refused", refused);
+  support::print("\n");
   return true;
 }
 
@@ -134,7 +135,7 @@ bool show_costs(const CostsRequest& request, Diagnostics& diags) {
     size_t found = 0;
     for (const CostRow& row : *rows) {
       if (!row.id().starts_with(name)) continue;
-      fmt::print("{}{}", found++ == 0 && &name == &request.names.front() ? "" : "\n", details_of(row));
+      support::print("{}{}", found++ == 0 && &name == &request.names.front() ? "" : "\n", details_of(row));
     }
     if (found == 0)
       is_good =
@@ -202,7 +203,7 @@ bool prune_costs(const CostsRequest& request, Diagnostics& diags) {
   auto removed = (*database)->remove_if([&](const CostRow& row) { return passes(request.filter, row); });
   if (!removed)
     return diags.error_at(Code::CostDatabase, measure::shown_database(request.database), "{}", removed.message());
-  fmt::print("{} removed\n", *removed);
+  support::print("{} removed\n", *removed);
   return true;
 }
 

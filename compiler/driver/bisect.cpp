@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `bisect -o FOLDER`: which part of a placed model computes something else than the reference kernels.
 //
-// The reference kernels run the whole model first. Every partition is then compiled as a model of its own and judged as
-// `check` does, on the reference's values, so that no partition suffers from the ones before it. Of the first that
-// differs, in the order of execution, the candidates within it that its backend could run alone are judged likewise,
-// small ones first. What cannot be compiled alone is said to be not checked.
+// The reference kernels run the whole model first, as given and after each pass: where passes or rewrites of rule files
+// changed a result, that is the answer, since partitions are judged against what they made. Every partition is then
+// compiled as a model of its own and judged as `check` does, on the reference's values, so that no partition suffers
+// from the ones before it. Of the first that differs, in the order of execution, the candidates within it that its
+// backend could run alone are judged likewise, small ones first. What cannot be compiled alone is said to be not
+// checked.
 #include <algorithm>
 
 #include "compiler/driver/command.h"
@@ -13,6 +15,7 @@
 #include "compiler/ir/placement/extract_partition.h"
 #include "compiler/plan/check.h"
 #include "compiler/plan/find_matches.h"
+#include "compiler/program/check_passes.h"
 #include "compiler/request/graph_ports.h"
 
 namespace collage::driver {
@@ -37,10 +40,14 @@ std::string nodes_text(const ir::Graph& graph, const ir::Partition& partition) {
 class Bisection {
  public:
   Bisection(Command& command, const compilation::Candidates& candidates, const ir::Placement& placement)
-      : command_(command), graph_(command.compilation.graph()), candidates_(candidates), placement_(placement) {}
+      : command_(command),
+        graph_(command.compilation.graph()),
+        candidates_(candidates),
+        placement_(placement),
+        inputs_(runner::inputs_of_run(request::ports_of(graph_), command.inputs, 0)) {}
 
   void run() {
-    if (!evaluate()) return;
+    if (!evaluate() || !passes_are_right()) return;
     for (const size_t index : ir::execution_order(graph_, placement_)) {
       const ir::Partition& partition = placement_.partitions[index];
       const std::optional<plan::CheckRow> wrong = judge(partition);
@@ -52,12 +59,11 @@ class Bisection {
 
  private:
   bool evaluate() {
-    const Tensors inputs = runner::inputs_of_run(request::ports_of(graph_), command_.inputs, 0);
     values_.resize(graph_.value_count());
     for (ir::ValueId id : graph_.value_ids()) {
       if (graph_.value(id).is_constant()) values_[id.slot()] = graph_.value(id).constant->data;
     }
-    for (size_t i = 0; i < inputs.size(); ++i) values_[graph_.inputs()[i].slot()] = inputs[i];
+    for (size_t i = 0; i < inputs_.size(); ++i) values_[graph_.inputs()[i].slot()] = inputs_[i];
     auto made = ir::evaluate_nodes(graph_, graph_.node_ids(), [&](ir::ValueId id) { return values_[id.slot()]; });
     if (!made) {
       return command_.diags.error_at(Code::RunFailed, graph_.name, "the reference kernels: {}", made.message());
@@ -66,6 +72,24 @@ class Bisection {
       if (!(*made)[i].is_empty_handle()) values_[i] = (*made)[i];
     }
     return true;
+  }
+
+  /// False where a pass changed what the model computes; that is reported.
+  bool passes_are_right() {
+    std::vector<plan::CheckRow> rows = program::check_passes(command_.history, inputs_, plan::kDefaultTolerance);
+    if (rows.empty()) return true;  // nothing changed the model, or the reference cannot say
+    const plan::CheckReport report{.rows = std::move(rows)};
+    if (report.passed()) {
+      command_.print(
+          fmt::format("passes      {} changed the model, and not what it computes\n", command_.history.size() - 1));
+      return true;
+    }
+    const auto wrong =
+        std::find_if(report.rows.begin(), report.rows.end(), [](const plan::CheckRow& row) { return !row.passed; });
+    command_.print(
+        fmt::format("bisect      before any partition: `{}` changes what the model computes\n", wrong->backend));
+    plan::report_failures(report, command_.diags);
+    return false;
   }
 
   Tensors inputs_of(const ir::Partition& partition) const {
@@ -100,7 +124,8 @@ class Bisection {
         program::build_program(alone.graph, alone.placement, targets, options, diags);
     auto executor = program ? program::load_program(*program, command_.compilation.settings().threads, diags) : nullptr;
     if (executor == nullptr) return Status::error("it cannot be compiled alone");
-    return plan::check_plan(alone.graph, program->built, *executor, inputs_of(partition));
+    return plan::check_plan(alone.graph, program->built, *executor, inputs_of(partition), plan::kDefaultTolerance,
+                            command_.request.integer_steps);
   }
 
   /// What the same instance could run alone of the partition, small ones first.
@@ -159,6 +184,7 @@ class Bisection {
   const ir::Graph& graph_;
   const compilation::Candidates& candidates_;
   const ir::Placement& placement_;
+  const Tensors inputs_;
   Tensors values_;  ///< the reference's, by value slot
   size_t judged_ = 0;
   std::vector<std::string> refused_;

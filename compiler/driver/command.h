@@ -35,9 +35,8 @@ struct Command {
   compilation::Compilation& compilation;
   std::vector<runner::BoundInput> inputs{};           ///< where something is to be run
   ir::Placement offered{};                            ///< `--candidate-placement`, read by `read_candidates`
-  const runner::Faults* asked_faults = nullptr;       ///< `--faults`; null: none
-  std::shared_ptr<runtime::FaultInjector> faults{};   ///< what makes devices fail so, once it is known that they run
-  std::vector<passes::PassSnapshot> history{};        ///< of `check`: the model as given, and what passes made of it
+  std::shared_ptr<runtime::FaultInjector> faults{};   ///< `--faults`; null: none
+  std::vector<passes::PassSnapshot> history{};        ///< of `check` and `bisect`: the model as given, after passes
   std::optional<report::QuantizeReport> quantized{};  ///< what `--calibrate` did to the compilation's model
   page::Findings findings{};                          ///< for the page of `--report`
   nlohmann::ordered_json executed{};                  ///< what `run` and `bench` add to the document of `--json`
@@ -90,8 +89,8 @@ void show_program(const Command& command, const ir::Placement& placement, const 
 /// right. `report`: of the compilation, what is measured is compared with it.
 std::optional<runtime::KnownRun> execute(Command& command, const ir::Placement& placement, const report::Report& report,
                                          program::Program& program);
-/// `bisect`: reports the first partition that differs from the reference kernels, and writes its smallest part that
-/// does.
+/// `bisect`: reports the pass that changes what the model computes, or the first partition that differs from the
+/// reference kernels, and writes its smallest part that does.
 void bisect(Command& command, const compilation::Candidates& candidates, const ir::Placement& placement);
 /// `--faults`, of the devices that there are now.
 void inject_faults(const runner::Faults& faults, Command& command);

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "compiler/request/requests.h"
-#include "compiler/request/work_listener.h"
 #include "runtime/core/wrapped.h"
+#include "runtime/runner/work_listener.h"
 
 namespace collage::driver {
 

@@ -11,7 +11,6 @@
 #include "compiler/report/json_text.h"
 #include "compiler/report/simulated.h"
 #include "compiler/search/evolve_placement.h"
-#include "runtime/core/host_capabilities.h"
 
 namespace collage::driver {
 namespace {
@@ -60,8 +59,8 @@ bool write_page(const Command& command, const compilation::Candidates& candidate
 }
 
 void compare(Command& command, const compilation::Candidates& candidates, const search::SearchInput& input) {
-  std::optional<report::Comparison> comparison =
-      report::compare_strategies(input, command.compilation.strategy(), command.diags);
+  std::optional<report::Comparison> comparison = report::compare_strategies(
+      input, command.compilation.strategy(), command.request.compares_policies, command.diags);
   if (!comparison) return;
   add_candidate_placement(command, input, *comparison);
   const bool measures = command.request.runs > 0;
@@ -74,9 +73,7 @@ void compare(Command& command, const compilation::Candidates& candidates, const 
     // The comparison is printed all the same after an error.
     report::measure(input, command.compilation.targets(), command.request.runs, command.inputs, *comparison,
                     command.diags);
-    const int threads = command.compilation.settings().threads;
-    comparison->disturbance =
-        measure::disturbance_of(watch.so_far(threads), threads, runtime::host_capabilities().processors);
+    comparison->disturbance = watch.disturbance(command.compilation.settings().threads);
   }
   if (command.compared != nullptr) {
     *command.compared = std::move(*comparison);

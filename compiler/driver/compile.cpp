@@ -78,7 +78,8 @@ bool keeps_apart(const Command& command, std::string_view option, const std::str
   const fs::path output = output_path(command);
   if (file.empty() || output.empty()) return true;
   std::error_code ignored;
-  const fs::path named = fs::weakly_canonical(fs::absolute(file), ignored);
+  const fs::path end = runtime::end_of_links(file).value_or(file);
+  const fs::path named = fs::weakly_canonical(fs::absolute(end), ignored);
   const bool is_package =
       command.request.output.empty() && named == fs::weakly_canonical(fs::absolute(output), ignored);
   const bool is_weights = !is_package_name(output) &&
@@ -118,6 +119,8 @@ bool write_program(const Command& command, const fs::path& output, const ir::Pla
 /// Writes the package or the placed model. False after an error.
 bool write_results(Command& command, PlacedModel* placed, const program::Program& program) {
   const fs::path output = output_path(command);
+  const bool is_unnamed = command.request.output.empty() && !output.empty();
+  if (is_unnamed && !support::can_write_unnamed(output.string(), "the package", command.diags)) return false;
   if (is_package_name(output)) {
     if (!write_program(command, output, placed->found.placement, program)) return false;
     if (command.packages == nullptr) placed->report.wrote = output.string();

@@ -11,7 +11,6 @@
 #include "compiler/report/simulated.h"
 #include "compiler/report/verify_costs.h"
 #include "compiler/request/graph_ports.h"
-#include "runtime/core/host_capabilities.h"
 #include "runtime/core/host_space.h"
 #include "runtime/exec/host_constants.h"
 #include "runtime/runner/bench.h"
@@ -59,8 +58,10 @@ auto reported(const Loaded& loaded, runner::Work work, Function&& function) {
 bool check(Loaded& loaded) {
   support::Diagnostics& diags = loaded.command.diags;
   const std::vector<ir::Tensor> inputs = loaded.first_inputs();
-  auto report =
-      reported(loaded, runner::Work::Checking, [&] { return plan::check_parts(loaded.graph, loaded.parts(), inputs); });
+  const int steps = loaded.command.request.integer_steps;
+  auto report = reported(loaded, runner::Work::Checking, [&] {
+    return plan::check_parts(loaded.graph, loaded.parts(), inputs, plan::kDefaultTolerance, steps);
+  });
   if (!report) return diags.error_at(Code::RunFailed, loaded.graph.name, "{}", report.message());
   for (plan::CheckRow& row : program::check_passes(loaded.command.history, inputs, report->tolerance)) {
     report->rows.push_back(std::move(row));
@@ -101,17 +102,24 @@ bool run(const Loaded& loaded) {
   return good;
 }
 
+/// Times the kernels of a part; those of one host are kept for the page. Returns nullopt after an error.
+std::optional<report::Profile> profile_part(const Loaded& loaded, const plan::CheckedPart& part) {
+  std::optional<report::Profile> measured = report::profile_model(
+      {part.built.plan, part.executor, loaded.executor, &loaded.graph}, loaded.first_inputs(), loaded.command.diags);
+  const bool is_kept = measured && loaded.others == nullptr && loaded.executor.losses().empty();
+  if (is_kept) loaded.command.findings.profile = *measured;
+  return measured;
+}
+
 bool profile(const Loaded& loaded) {
   const auto rows = static_cast<size_t>(loaded.command.request.profile_rows);
   for (const plan::CheckedPart& part : loaded.parts()) {
-    const std::optional<report::Profile> measured = report::profile_model(
-        {part.built.plan, part.executor, loaded.executor, &loaded.graph}, loaded.first_inputs(), loaded.command.diags);
+    const std::optional<report::Profile> measured = profile_part(loaded, part);
     if (!measured) return false;
     if (loaded.others != nullptr) {
       loaded.command.print(fmt::format("{:<12}{}\n", "host", runtime::host_space(part.built.plan.part.host)));
     }
     loaded.command.print(print(*measured, rows) + loaded.command.note_on_models(report::simulated_backends(*measured)));
-    if (loaded.others == nullptr && loaded.executor.losses().empty()) loaded.command.findings.profile = *measured;
   }
   return true;
 }
@@ -134,15 +142,6 @@ bool is_bench_with_page(const Loaded& loaded) {
   return !request.report.empty() && request.command == request::CommandName::Bench && loaded.others == nullptr;
 }
 
-/// Times kernels for the page. False after an error.
-bool find_kernels(const Loaded& loaded) {
-  const plan::CheckedPart part = loaded.parts().front();
-  auto measured = report::profile_model({part.built.plan, part.executor, loaded.executor, &loaded.graph},
-                                        loaded.first_inputs(), loaded.command.diags);
-  if (measured && loaded.executor.losses().empty()) loaded.command.findings.profile = std::move(*measured);
-  return measured.has_value();
-}
-
 bool bench(const Loaded& loaded) {
   Command& command = loaded.command;
   const request::Request& request = command.request;
@@ -153,8 +152,7 @@ bool bench(const Loaded& loaded) {
       runner::bench_model(loaded.program.first().plan, loaded.first_inputs(), runs, loaded.executor,
                           command.compilation.listener(), command.diags);
   if (!report) return false;
-  const std::string disturbance =
-      measure::disturbance_of(watch.so_far(threads), threads, runtime::host_capabilities().processors);
+  const std::string disturbance = watch.disturbance(threads);
   if (loaded.executor.losses().empty()) command.findings.bench = *report;
   command.executed["threads"] = threads;
   command.executed["bench"] = runner::times_json(*report);
@@ -185,7 +183,7 @@ void work(Loaded& loaded) {
   if (request.prints_device_log) print_device_log(loaded);
   const bool is_timed = command == Bench && clock.time("bench", [&] { return bench(loaded); });
   if (is_timed && has_page && loaded.executor.losses().empty())
-    clock.time("profile", [&] { return find_kernels(loaded); });
+    clock.time("profile", [&] { return profile_part(loaded, loaded.parts().front()); });
   loaded.command.print(runner::print_recovery(loaded.executor));
 }
 

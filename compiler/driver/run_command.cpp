@@ -40,7 +40,8 @@ bool run_passes(Command& command) {
   options.disabled = request.disabled;
   options.print_after = request.print_after;
   options.print = [&](std::string_view text) { command.print(text); };
-  if (command.request.checks) options.history = &command.history;
+  const bool compares = command.request.checks || command.request.command == request::CommandName::Bisect;
+  if (compares) options.history = &command.history;
   auto reports = command.clock.time("passes", [&] { return command.compilation.run_passes(options, command.diags); });
   if (reports) command.clock.add_details(passes::to_string(*reports));
   return reports.has_value();
@@ -109,7 +110,6 @@ void run(Command& command) {
   if (!run_passes(command) || !quantize(command)) return;
   if (is_shown_before_search(request.emit)) return show_model(command);
   if (!read_inputs(command)) return;
-  if (command.asked_faults != nullptr) inject_faults(*command.asked_faults, command);
   switch (request.command) {
     case request::CommandName::Diff: return diff_placements(command);
     case request::CommandName::Simulate: return simulate(command);
@@ -137,10 +137,13 @@ std::optional<request::Specialised> specialise(const request::ModelSource& sourc
   if (!made) return std::nullopt;
   if (made->first && !may_run_in_stages(request, to, source, diags)) return std::nullopt;
   for (const auto& [name, tensor] : made->bound) {
+    if (source.replaced_defaults().contains(name)) continue;
     diags.warning_at(Code::InputMismatch, fmt::format("{}: input '{}'", source.path().string(), name),
                      "decides a shape: it is bound to the value of its file");
   }
-  std::erase_if(request.run.inputs, [&](const runner::NamedFile& file) { return made->bound.contains(file.name); });
+  const auto is_bound = [&made](const std::string& name) { return made->bound.contains(name); };
+  std::erase_if(request.run.inputs,
+                [&](const runner::NamedFile& entry) { return is_bound(runner::named_by(entry, is_bound).name); });
   const ir::Graph& graph = made->whole ? made->whole->model.graph : made->first->graph;
   keep_shapes(graph, source.inputs(), request.model);
   return made;
@@ -173,7 +176,7 @@ void run_specialised(request::Request request, const Session& session) {
   compilation->set_listener(session.listener);
   Command command{request, session.output, session.sources, session.diags, session.clock, *compilation};
   command.packages = session.packages;
-  if (session.faults) command.asked_faults = &*session.faults;
+  if (session.faults) inject_faults(*session.faults, command);
   run(command);
 }
 
@@ -201,6 +204,7 @@ void write_buckets(const request::Request& request, const Session& session, cons
     return shapes::make_shape_table(session.source, request.model.bindings, request.model.buckets, plans,
                                     session.diags);
   });
+  if (request.output.empty() && !support::can_write_unnamed(path, "the package", session.diags)) return;
   const runtime::Status status =
       session.clock.time("write", [&] { return runtime::write_packages(path, *session.packages, table); });
   if (!status) {
@@ -250,7 +254,7 @@ void show_ast(const request::Request& request, const Output& output, support::So
   }
 }
 
-void run(request::Request& request, const Output& output, const runner::WorkListener& listener,
+void run(request::Request request, const Output& output, const runner::WorkListener& listener,
          support::SourceManager& sources, support::Diagnostics& diags, StageClock& clock) {
   if ((!request.report.empty() && !page::can_report(diags)) || !request::check_outputs(request, diags)) return;
   if (request.emit == request::Emit::Ast) return show_ast(request, output, sources, diags);
@@ -261,7 +265,7 @@ void run(request::Request& request, const Output& output, const runner::WorkList
     for (const runtime::FaultRule& rule : faults->spec.rules) request.settings.named.push_back(rule.device);
   }
   auto source = clock.time("read model", [&] { return request::open_model(request.model, sources, diags); });
-  if (source == nullptr) return;
+  if (source == nullptr || !request::take_defaults(request.run.inputs, request.model.defaults, *source, diags)) return;
   auto rules = clock.time("read rules", [&] {
     return request::read_rule_files(request.rules, sources, diags, request.settings.allows_outside);
   });

@@ -52,6 +52,7 @@ stages::StageSettings stage_settings(const StagedCommand& command) {
   stages::StageSettings settings{command.source.path(), command.rules, command.request.settings};
   settings.passes.disabled = command.request.passes.disabled;
   settings.checks = command.request.checks;
+  settings.integer_steps = command.request.integer_steps;
   settings.keeps_stages = asks_about_stages(command.request) || is_constrained(command.request.settings);
   settings.listener = command.listener;
   return settings;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/report/time_spent.h"
-#include "compiler/request/work_listener.h"
+#include "runtime/runner/work_listener.h"
 
 namespace collage::driver {
 

@@ -10,11 +10,11 @@
 
 #include "compiler/ir/placement/extract_partition.h"
 #include "compiler/ir/placement/print.h"
+#include "compiler/request/activate.h"
 #include "compiler/request/option_values.h"
 #include "compiler/request/outputs.h"
 #include "compiler/request/write_model.h"
 #include "runtime/io/npy.h"
-#include "runtime/libraries/plugin/plugin.h"
 #include "runtime/runner/tensor_files.h"
 #include "runtime/support/write_file.h"
 
@@ -91,7 +91,7 @@ class RuleCopies {
     for (const auto& [path, text] : texts_) take_in(path.parent_path());
     std::error_code error;
     for (const ir::Backend& backend : rules.rules.backends) {
-      if (backend.runtime != ir::RuntimeKind::Plugin || runtime::leads_out_of_its_folder(backend.library)) continue;
+      if (backend.runtime != ir::RuntimeKind::Plugin || request::has_plugin_outside(backend)) continue;
       const fs::path plugin = whole_path(backend.file).parent_path() / backend.library;
       if (fs::is_regular_file(plugin, error)) plugins_.insert(plugin);
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/import/names.h"
+#include "compiler/import/own_names.h"
 
 namespace collage::import {
 namespace {
@@ -104,9 +105,9 @@ NameSet names_read_in(const onnx::FunctionProto& function) {
   return read;
 }
 
-/// Chooses the name that each value of the function has in the model.
+/// Chooses the name that each value of the function has in the model. `read`: names that the function reads.
 std::optional<NewNames> names_in_model(const onnx::NodeProto& call, const onnx::FunctionProto& function,
-                                       const std::string& place, Emitter& emitter) {
+                                       const NameSet& read, const std::string& place, Emitter& emitter) {
   NewNames names;
   auto define = [&](const std::string& name, const std::string& new_name) -> bool {
     if (names.emplace(name, new_name).second) return true;
@@ -120,7 +121,6 @@ std::optional<NewNames> names_in_model(const onnx::NodeProto& call, const onnx::
   for (int i = 0; i < call.output_size(); ++i) {
     if (!call.output(i).empty()) results.emplace(function.output(i), call.output(i));
   }
-  const NameSet read = names_read_in(function);
   for (const auto& node : function.node()) {
     for (const std::string& output : node.output()) {
       if (output.empty()) continue;
@@ -168,11 +168,20 @@ std::optional<std::vector<onnx::NodeProto>> unfold_call(const onnx::NodeProto& c
   }
   std::optional<Attributes> attributes = attributes_of(call, function, place, diags);
   if (!attributes) return std::nullopt;
-  std::optional<NewNames> names = names_in_model(call, function, place, emitter);
+  const NameSet read = names_read_in(function);
+  std::optional<NewNames> names = names_in_model(call, function, read, place, emitter);
   if (!names) return std::nullopt;
+  const auto own_name = [&](const std::string& name) {
+    for (;;) {
+      std::string own = emitter.take_name(label_of(call) + "/" + name, read.contains(name));
+      if (!names->contains(own)) return own;
+    }
+  };
   std::vector<onnx::NodeProto> nodes(function.node().begin(), function.node().end());
   for (onnx::NodeProto& node : nodes) {
     node.set_name(label_of(call) + "/" + label_of(node));
+    // A name in a body must hide neither an operand of the call nor a value beside it.
+    rename_bodies(node, own_name);
     for (const std::string& input : node.input()) {
       if (input.empty() || names->contains(input)) continue;
       return diags.error_at(support::Code::UndefinedValue, place, "function `{}` reads `{}`, which it does not define",

@@ -2,11 +2,13 @@
 #include "compiler/import/later.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "compiler/import/pending_node.h"
 #include "compiler/import/proto.h"
 #include "compiler/ir/analysis/evaluate.h"
+#include "runtime/core/filled.h"
 #include "runtime/support/hash.h"
 
 namespace collage::import {
@@ -103,10 +105,11 @@ bool random_like(PendingNode& node, Emitter& emitter) {
   node.op += "Like";
   node.attrs.erase("shape");
   if (!node.attrs.has("dtype")) node.attrs.set("dtype", int64_t{1});
-  // Only its shape is read. Its zeros are not examined, so that the system need not give memory for them.
+  // Only its shape is read: its zeros are never made.
+  const std::byte zero{0};
   ir::Constant zeros;
   zeros.form = ir::Constant::Form::Splat;
-  zeros.data = ir::Tensor(DType::U8, shape);
+  zeros.data = runtime::late_filled_tensor(DType::U8, shape, {&zero, 1});
   set_input(node, 0, emitter.graph().add_constant(emitter.fresh_name(name_for(node, "shape")), std::move(zeros)));
   return name_seed(node, emitter);
 }

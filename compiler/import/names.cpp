@@ -37,7 +37,7 @@ void rename_captures(onnx::GraphProto& graph, NewNames names) {
 }
 
 void show_controls(std::string* name) {
-  *name = support::visible(*name);
+  if (support::is_utf8(*name)) *name = support::visible(*name);
 }
 
 template <typename Values>

@@ -171,7 +171,7 @@ std::optional<std::vector<int>> OnnxImporter::node_order() {
   for (int i = 0; i < proto_.node_size(); ++i) {
     for (const std::string& input : names_read(proto_.node(i))) {
       auto it = producer.find(input);
-      // The value of a branch may have the name of the result that it becomes.
+      // A body that reads a result of its node is reported where the body is added.
       if (it == producer.end() || (it->second == i && !reads_itself(proto_.node(i)))) continue;
       readers[static_cast<size_t>(it->second)].push_back(i);
       ++missing[static_cast<size_t>(i)];
@@ -407,12 +407,9 @@ void OnnxImporter::mark_outputs() {
       diags_.error_at(Code::BadModel, place, "nothing defines it");
       continue;
     }
-    if (graph_.value(value).is_output) {
-      diags_.error_at(Code::BadModel, place, "it is an output twice");
-      continue;
-    }
-    // An output that is also a model input (or a constant) becomes the result of a node with a separate name.
-    if (!graph_.value(value).producer.is_valid()) {
+    // An output that is also a model input, a constant or an output already becomes the result of a node with a
+    // separate name.
+    if (!graph_.value(value).producer.is_valid() || graph_.value(value).is_output) {
       std::string name = emitter_.fresh_name(output.name());
       ir::TensorType type = graph_.value(value).type;
       graph_.add_node(*ir::find_op("Identity"), {value}, {}, {name}, {type});

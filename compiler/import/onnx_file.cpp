@@ -9,8 +9,10 @@
 #include "compiler/import/functions.h"
 #include "compiler/import/names.h"
 #include "compiler/import/node_checks.h"
+#include "compiler/import/own_names.h"
 #include "compiler/import/proto.h"
 #include "compiler/import/sparse.h"
+#include "compiler/ir/analysis/value_tests.h"
 
 namespace collage::import {
 
@@ -20,11 +22,10 @@ namespace {
 
 template <typename Nodes>
 bool tests_any(const Nodes& nodes) {
-  static const std::set<std::string, std::less<>> kOfItself = {"Div",  "Equal",       "Greater", "GreaterOrEqual",
-                                                               "Less", "LessOrEqual", "Sub"};
   return std::any_of(nodes.begin(), nodes.end(), [](const onnx::NodeProto& node) {
-    if (node.op_type() == "IsNaN" || node.op_type() == "IsInf") return true;
-    if (node.input_size() == 2 && node.input(0) == node.input(1) && kOfItself.contains(node.op_type())) return true;
+    const bool is_of_one_value = node.input_size() == 2 && node.input(0) == node.input(1);
+    const ir::OwnTests tests = ir::tests_of_operator(node.op_type(), is_of_one_value);
+    if (tests.for_nan || tests.for_inf) return true;
     return std::any_of(node.attribute().begin(), node.attribute().end(), [](const onnx::AttributeProto& attribute) {
       return attribute.has_g() && tests_any(attribute.g().node());
     });
@@ -45,8 +46,9 @@ std::shared_ptr<const OnnxFile> OnnxFile::read(const std::string& path, support:
   file->path_ = path;
   file->folder_ = std::filesystem::path(path).parent_path().string();
   file->access_ = std::move(access);
-  make_names_visible(*proto->mutable_graph());
   if (!check_nodes(*proto, path, diags)) return nullptr;
+  make_names_visible(*proto->mutable_graph());
+  give_own_names(*proto->mutable_graph());
   file->proto_ = std::move(proto);
   return file;
 }
@@ -57,12 +59,12 @@ GraphRef OnnxFile::graph() const {
   return &proto_->graph();
 }
 
-std::vector<ir::OpenInput> OnnxFile::inputs() const {
+std::vector<ir::OpenInput> OnnxFile::inputs(bool have_default) const {
   std::set<std::string> defaults;
   for (const auto& initializer : proto_->graph().initializer()) defaults.insert(initializer.name());
   for (const auto& sparse : proto_->graph().sparse_initializer()) defaults.insert(sparse.values().name());
   std::vector<ir::OpenInput> inputs = open_inputs(proto_->graph());
-  std::erase_if(inputs, [&](const ir::OpenInput& input) { return defaults.contains(input.name); });
+  std::erase_if(inputs, [&](const ir::OpenInput& input) { return defaults.contains(input.name) != have_default; });
   return inputs;
 }
 

@@ -56,7 +56,9 @@ class OnnxFile {
   GraphRef graph() const;
 
   /// Inputs that have no default, as declared.
-  std::vector<ir::OpenInput> inputs() const;
+  std::vector<ir::OpenInput> inputs() const { return inputs(false); }
+  /// Inputs that have one: an initializer of the same name.
+  std::vector<ir::OpenInput> inputs_with_default() const { return inputs(true); }
 
   std::vector<std::string> input_names(GraphRef graph) const;
   std::vector<std::string> output_names(GraphRef graph) const;
@@ -77,6 +79,7 @@ class OnnxFile {
 
  private:
   OnnxFile() = default;
+  std::vector<ir::OpenInput> inputs(bool have_default) const;
 
   std::string path_;
   std::string folder_;

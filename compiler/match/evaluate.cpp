@@ -12,6 +12,7 @@
 #include "compiler/match/attribute_value.h"
 #include "compiler/match/functions/functions.h"
 #include "runtime/core/joined.h"
+#include "runtime/support/visible.h"
 
 namespace collage::match {
 
@@ -353,12 +354,7 @@ std::string render(const std::vector<std::variant<std::string, Expr>>& pieces, c
     Evaluated value = evaluate(expr, context);
     message += value ? to_text(*value.value, expr.unit) : "?";
   }
-  // A terminal would obey control characters.
-  for (char& c : message) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = '?';
-  }
-  return message;
+  return support::masked(message);
 }
 
 bool mentions_absent(const Expr& expr, const EvalContext& context) {

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "compiler/measure/reference_kernel.h"
+#include "runtime/core/host_capabilities.h"
 
 namespace collage::measure {
 namespace {
@@ -78,6 +79,10 @@ Conditions ConditionsWatch::so_far(int threads) const {
   conditions.others = std::max(0.0, (end.busy - start_.busy - (end.own - start_.own)) / wall);
   conditions.stolen = (end.stolen - start_.stolen) / wall;
   return conditions;
+}
+
+std::string ConditionsWatch::disturbance(int threads) const {
+  return disturbance_of(so_far(threads), threads, runtime::host_capabilities().processors);
 }
 
 }  // namespace collage::measure

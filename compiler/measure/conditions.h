@@ -25,6 +25,8 @@ class ConditionsWatch {
   ConditionsWatch() : start_(now()) {}
   /// The slowdown is 1: who has run the reference kernel knows it.
   Conditions so_far(int threads) const;
+  /// What of that disturbs on this machine (disturbance_of).
+  std::string disturbance(int threads) const;
 
  private:
   struct Counters {

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "compiler/measure/cost_tables.h"
 #include "compiler/measure/fleet/queue_schema.h"
 #include "compiler/measure/sql_statement.h"
+#include "runtime/core/text.h"
 
 namespace collage::measure {
 namespace {
@@ -29,18 +33,49 @@ Status checked_version(int64_t version) {
   return Status::error(fmt::format("it has version {}, this program needs {}", version, kTablesVersion));
 }
 
+/// The text with one blank between its words.
+std::string with_single_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \n\t\r";
+  std::string words;
+  for (size_t at = text.find_first_not_of(kBlanks); at != std::string_view::npos;) {
+    const size_t end = std::min(text.find_first_of(kBlanks, at), text.size());
+    words.append(words.empty() ? "" : " ").append(text.substr(at, end - at));
+    at = text.find_first_not_of(kBlanks, end);
+  }
+  return words;
+}
+
+/// Fails unless a file has exactly the tables that this program makes. Others, and columns that are computed, could
+/// make reading them last for ever.
+Status check_statements(sqlite3* database) {
+  std::set<std::string> expected;
+  for (const std::string& statement : runtime::split(kSqliteTables, ';'))
+    expected.insert(with_single_blanks(statement));
+  expected.erase("");
+  SqlStatement found(database, "SELECT type, name, sql FROM sqlite_master");
+  while (found.step()) {
+    const bool is_of_key =
+        found.text(0) == "index" && found.is_null(2) && found.text(1).starts_with("sqlite_autoindex_");
+    if (!is_of_key && expected.erase(with_single_blanks(found.text(2))) == 0)
+      return Status::error(fmt::format("it has `{}`, which no database of costs has", found.text(1)));
+  }
+  if (sqlite3_errcode(database) != SQLITE_DONE) return Status::error(failure_of(database));
+  return expected.empty() ? Status::ok() : Status::error("it lacks a table of a database of costs");
+}
+
 }  // namespace
 
 Result<bool> has_tables(sqlite3* database) {
   std::optional<int64_t> application = pragma(database, "PRAGMA application_id");
   std::optional<int64_t> schema = pragma(database, "PRAGMA user_version");
-  std::optional<int64_t> tables = pragma(database, "SELECT count(*) FROM sqlite_master");
-  if (!application || !schema || !tables) return Status::error(sqlite3_errmsg(database));
-  if (*tables == 0 && *application == 0) return false;
+  std::optional<int64_t> has_any = pragma(database, "SELECT EXISTS(SELECT 1 FROM sqlite_master)");
+  if (!application || !schema || !has_any) return Status::error(failure_of(database));
+  if (*has_any == 0 && *application == 0) return false;
   if (*application != kApplication) return Status::error("it belongs to another program");
   if (Status status = checked_version(*schema); !status) return status;
+  if (Status status = check_statements(database); !status) return status;
   SqlStatement check(database, "PRAGMA quick_check(1)");
-  if (!check.step()) return Status::error(sqlite3_errmsg(database));
+  if (!check.step()) return Status::error(failure_of(database));
   if (const std::string found = check.text(0); found != "ok") {
     // Its first line may only say which database this is about.
     return Status::error("it is damaged: " + found.substr(found.find_last_of('\n') + 1));
@@ -54,14 +89,14 @@ Status make_tables(sqlite3* database) {
   const auto execute = [&](const std::string& text) {
     return sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   };
-  if (!execute("BEGIN IMMEDIATE")) return Status::error(sqlite3_errmsg(database));
+  if (!execute("BEGIN IMMEDIATE")) return Status::error(failure_of(database));
   exist = has_tables(database);
   const bool is_done =
       exist &&
       (*exist || (execute(kSqliteTables) && execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                                                 kApplication, kTablesVersion))));
   if (is_done && execute("COMMIT")) return Status::ok();
-  Status failure = exist ? Status::error(sqlite3_errmsg(database)) : exist.status();
+  Status failure = exist ? Status::error(failure_of(database)) : exist.status();
   execute("ROLLBACK");
   return failure;
 }

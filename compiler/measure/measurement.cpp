@@ -40,8 +40,9 @@ Measurement passing_failure(std::string why) {
 }
 
 bool is_of_the_machine(std::string_view reason) {
-  constexpr std::array<std::string_view, 6> kSigns = {"no memory", "out of memory",          "out_of_memory",
-                                                      "bad_alloc", "Cannot allocate memory", "Resource temporarily"};
+  constexpr std::array<std::string_view, 7> kSigns = {
+      "no memory", "bytes of memory",        "out of memory",       "out_of_memory",
+      "bad_alloc", "Cannot allocate memory", "Resource temporarily"};
   return std::any_of(kSigns.begin(), kSigns.end(),
                      [&](std::string_view sign) { return reason.find(sign) != std::string_view::npos; });
 }

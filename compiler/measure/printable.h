@@ -7,8 +7,8 @@
 
 namespace collage::measure {
 
-/// The text in one line of at most so many bytes and `...`: blanks in place of control characters, escape sequences for
-/// terminals among them, and of what is not UTF-8.
+/// The text in one line of at most so many bytes and `...`: a blank in place of each character that a terminal would
+/// not show (support/visible.h), line ends among them.
 std::string printable(std::string_view text, size_t most = 200);
 
 }  // namespace collage::measure

@@ -15,6 +15,7 @@
 #include "compiler/measure/cost_rules.h"
 #include "compiler/measure/cost_schema.h"
 #include "compiler/measure/sql_statement.h"
+#include "compiler/measure/sqlite_limits.h"
 
 namespace collage::measure {
 namespace {
@@ -75,12 +76,14 @@ std::string percent_encoded(std::string_view path) {
 
 runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open(const std::string& path) {
   const bool is_file = path != ":memory:";
+  if (runtime::Status status = check_is_file(path); !status) return status;
   std::error_code ignored;  // opening the file reports the error
   if (is_file) fs::create_directories(fs::path(path).parent_path(), ignored);
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   std::unique_ptr<CostDatabase> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return refusal_to_make(database, opened, path);
+  set_limits(database, path);
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   if (runtime::Status status = make_tables(database); !status) {
     std::unique_ptr<CostDatabase> unwritable = open_unwritable(path);
@@ -104,15 +107,18 @@ std::unique_ptr<CostDatabase> SqliteCosts::open_unwritable(const std::string& pa
   const int opened = sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
   std::unique_ptr<CostDatabase> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return nullptr;
+  set_limits(database, path);
   const runtime::Result<bool> exist = has_tables(database);
   return exist && *exist ? std::move(made) : nullptr;
 }
 
 runtime::Result<std::unique_ptr<CostDatabase>> SqliteCosts::open_to_read(const std::string& path) {
+  if (runtime::Status status = check_is_file(path); !status) return status;
   sqlite3* database = nullptr;
   int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr);
   std::unique_ptr<SqliteCosts> made(new SqliteCosts(database));
   if (opened != SQLITE_OK) return refusal_to_open(database, opened);
+  set_limits(database, path);
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   const runtime::Result<bool> exist = has_tables(database);
   if (!exist) {
@@ -129,13 +135,13 @@ SqliteCosts::~SqliteCosts() {
 
 runtime::Status SqliteCosts::execute(const char* statements) {
   if (sqlite3_exec(database_, statements, nullptr, nullptr, nullptr) == SQLITE_OK) return runtime::Status::ok();
-  return runtime::Status::error(sqlite3_errmsg(database_));
+  return runtime::Status::error(failure_of(database_));
 }
 
 template <typename Body>
 runtime::Status SqliteCosts::in_transaction(Body&& body) {
   if (runtime::Status status = execute("BEGIN IMMEDIATE"); !status) return status;
-  runtime::Status status = body() ? execute("COMMIT") : runtime::Status::error(sqlite3_errmsg(database_));
+  runtime::Status status = body() ? execute("COMMIT") : runtime::Status::error(failure_of(database_));
   if (!status) {
     (void)execute("ROLLBACK");
     environments_.clear();  // some of them may have been added by what was rolled back
@@ -203,7 +209,7 @@ runtime::Result<std::vector<CostRow>> SqliteCosts::rows() {
     row.measurement = read_measurement(query, 2, &row.problem);
     if (std::string problem = problem_of_key(row); !problem.empty()) row.problem = std::move(problem);
   }
-  if (sqlite3_errcode(database_) != SQLITE_DONE) return runtime::Status::error(sqlite3_errmsg(database_));
+  if (sqlite3_errcode(database_) != SQLITE_DONE) return runtime::Status::error(failure_of(database_));
   return rows;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "compiler/report/verdict.h"
 
@@ -59,31 +60,26 @@ std::string of_compared(const TimeEvidence& evidence) {
       fastest->first, time_text(fastest->second), shown, time_text(median), median / fastest->second, shown);
 }
 
+/// `by`: what timed the plan.
+std::string of_run(const TimeEvidence& evidence, std::string_view by, double seconds) {
+  const double predicted = evidence.predicted.seconds();
+  if (agree(seconds, predicted)) {
+    return fmt::format("Prediction and {} agree within {:.0f} %.", by,
+                       std::ceil(100 * std::abs(seconds / predicted - 1)));
+  }
+  return fmt::format("Believe the {}, {}, {:.2g} times the {} predicted: {}.", by, time_text(seconds),
+                     seconds / predicted, human(evidence.predicted), reason(evidence, seconds));
+}
+
 std::string of_bench(const TimeEvidence& evidence) {
   const double median = evidence.bench->median(), least = evidence.bench->least();
-  const double predicted = evidence.predicted.seconds();
   if (median > kDisturbed * least) {
     return fmt::format(
         "Believe the fastest run, {}: half of the runs took {} or more, as they do where other programs use "
         "the processors.",
         time_text(least), time_text(median));
   }
-  if (agree(median, predicted)) {
-    return fmt::format("Prediction and bench agree within {:.0f} %.",
-                       std::ceil(100 * std::abs(median / predicted - 1)));
-  }
-  return fmt::format("Believe the bench, {}, {:.2g} times the {} predicted: {}.", time_text(median), median / predicted,
-                     human(evidence.predicted), reason(evidence, median));
-}
-
-std::string of_profile(const TimeEvidence& evidence) {
-  const double seconds = *evidence.profiled, predicted = evidence.predicted.seconds();
-  if (agree(seconds, predicted)) {
-    return fmt::format("Prediction and profile agree within {:.0f} %.",
-                       std::ceil(100 * std::abs(seconds / predicted - 1)));
-  }
-  return fmt::format("Believe the profile, {}, {:.2g} times the {} predicted: {}.", time_text(seconds),
-                     seconds / predicted, human(evidence.predicted), reason(evidence, seconds));
+  return of_run(evidence, "bench", median);
 }
 
 }  // namespace
@@ -92,7 +88,7 @@ std::string believed_time(const TimeEvidence& evidence) {
   if (!evidence.models.empty()) return of_models(evidence);
   if (evidence.compared.size() > 1) return of_compared(evidence);
   if (evidence.bench && evidence.predicted > Duration()) return of_bench(evidence);
-  if (evidence.profiled && evidence.predicted > Duration()) return of_profile(evidence);
+  if (evidence.profiled && evidence.predicted > Duration()) return of_run(evidence, "profile", *evidence.profiled);
   if (evidence.timed && !agree(evidence.timed->seconds(), evidence.predicted.seconds())) {
     return fmt::format(
         "Believe {}, the time of the plan beside its rivals: the prediction, {}, adds up costs of parts.",

@@ -13,6 +13,7 @@
 #include "compiler/page/time_data.h"
 #include "compiler/report/explain/explain_text.h"
 #include "runtime/core/joined.h"
+#include "runtime/support/source_manager.h"
 
 namespace collage::page {
 namespace {
@@ -246,7 +247,7 @@ ordered_json graph_data(const ir::Graph& graph, const support::SourceManager& so
 }
 
 ordered_json rule_data(const ir::Rule& rule, const support::SourceManager& sources) {
-  ordered_json json = {{"name", rule.name}, {"where", report::location_text(rule.span, sources)}};
+  ordered_json json = {{"name", rule.name}, {"where", location_text(rule.span, sources)}};
   if (rule.span.is_valid()) json["line"] = match_line(rule.span, sources);
   return json;
 }

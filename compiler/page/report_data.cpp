@@ -11,6 +11,7 @@
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/library_memory.h"
 #include "compiler/report/json_text.h"
+#include "compiler/report/simulated.h"
 #include "runtime/runner/run_json.h"
 
 namespace collage::page {
@@ -125,12 +126,7 @@ TimeEvidence evidence_of(const ReportInput& input) {
                         .timed = shown.report.timed,
                         .bench = input.findings.bench};
   if (input.findings.profile) evidence.profiled = input.findings.profile->seconds;
-  for (const std::string& model : models_of(input.compilation)) {
-    const auto& partitions = shown.found.placement.partitions;
-    const bool is_used = std::any_of(partitions.begin(), partitions.end(),
-                                     [&](const ir::Partition& partition) { return partition.backend == model; });
-    if (is_used) evidence.models.push_back(model);
-  }
+  evidence.models = report::share_of_models(shown.found.placement, shown.report.backends).models;
   const auto compare = input.summary.find("compare");
   if (compare == input.summary.end() || !compare->contains("strategies")) return evidence;
   for (const ordered_json& row : (*compare)["strategies"]) {

@@ -147,8 +147,7 @@ void GraphEdit::add_use(ValueId id, Use use) {
 
 void GraphEdit::remove_use(ValueId id, Use use) {
   std::vector<Use>& uses = graph_.value(id).uses;
-  auto at = std::find_if(uses.begin(), uses.end(),
-                         [&use](const Use& other) { return other.node == use.node && other.operand == use.operand; });
+  auto at = std::find(uses.begin(), uses.end(), use);
   COLLAGE_CHECK(at != uses.end(), "a use of `{}`", names_[id.slot()]);
   uses.erase(at);
 }

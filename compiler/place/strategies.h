@@ -27,6 +27,12 @@ struct Strategy {
   };
   Kind kind = Kind::Optimal;
   std::vector<std::string> backends;  ///< Priority: in order; Single: the one
+  std::vector<size_t> numbers{};      ///< after the colon, of those that take numbers
+
+  /// The number at a place, or what it is where it was not given.
+  size_t number(size_t place, size_t initial) const {
+    return place < numbers.size() ? numbers[place] : initial;
+  }
 
   friend bool operator==(const Strategy&, const Strategy&) = default;
 };
@@ -37,8 +43,8 @@ enum class Simpler { Never, Shown, Quick, Each, All };
 
 /// One row of strategies.def, which explains the columns.
 struct StrategyRow {
-  enum class Takes { Nothing, OneBackend, Backends };
-  enum class Role { Exact, Partial, Baseline, Measured };
+  enum class Takes { Nothing, OneBackend, Backends, OneNumber, TwoNumbers };
+  enum class Role { Exact, Partial, Baseline, Policy, Measured };
   Strategy::Kind kind;
   std::string_view name;
   Takes takes;
@@ -54,12 +60,12 @@ const StrategyRow& row_of(const Strategy& strategy);
 /// The row that a text such as `priority:npu` starts with; null if there is none.
 const StrategyRow* find_strategy(std::string_view text);
 
-/// How a user writes the row's strategy: `greedy`, `single:a`, `priority:a,b`.
+/// How a user writes the row's strategy: `greedy`, `single:a`, `priority:a,b`, `litert[:n,m]`.
 std::string usage_of(const StrategyRow& row);
-/// All of them: `optimal | greedy | …`.
-std::string strategies_usage();
+/// All of them, or all but what other systems do: `optimal | greedy | …`.
+std::string strategies_usage(bool with_policies);
 
-/// As it is written: `priority:npu,dsp`.
+/// As it is written: `priority:npu,dsp`, `litert:2`.
 std::string to_string(const Strategy& strategy);
 
 /// Reads a strategy; `backends` are the names that exist, `where` is the option for messages.
@@ -78,6 +84,9 @@ bool is_measured(const Strategy& strategy);
 /// The strategies that a comparison lists: those that predict, the exact one first. One that takes a backend is listed
 /// with each of them, the host last.
 std::vector<Strategy> compared_strategies(const std::vector<std::string>& backends);
+
+/// What other systems would do: those of the role `Policy`, with the numbers that they have by themselves.
+std::vector<Strategy> policy_strategies();
 
 /// The strategies of a set over these backends, those of one backend first.
 std::vector<Strategy> simpler_strategies(Simpler upto, const std::vector<std::string>& backends);

@@ -11,6 +11,7 @@
 
 #include "compiler/ir/analysis/evaluate.h"
 #include "compiler/ir/analysis/evaluate_nodes.h"
+#include "runtime/core/element.h"
 #include "runtime/runner/compare_tensors.h"
 
 namespace collage::plan {
@@ -60,6 +61,20 @@ struct Rounding {
     if (storage->type == runtime::StorageType::F16) relative = std::max(relative, 0x1p-10);
     if (storage->type == runtime::StorageType::BF16) relative = std::max(relative, 0x1p-7);
     if (storage->quantisation) absolute = std::max(absolute, storage->quantisation->scale);
+  }
+
+  /// So many steps of an integer of 8 or 16 bits, or of the scale of what is dequantised.
+  void allow_steps(const ir::Graph& graph, ir::ValueId value, int steps) {
+    const ir::Value& made = graph.value(value);
+    const runtime::DType dtype = made.type.dtype;
+    const bool is_quantised = dtype != runtime::DType::Bool && !runtime::is_float(dtype) && runtime::size_of(dtype) < 4;
+    if (is_quantised) absolute = std::max(absolute, static_cast<double>(steps));
+    if (!made.producer.is_valid() || graph.node(made.producer).op->name != "DequantizeLinear") return;
+    const ir::Value& scale = graph.value(graph.node(made.producer).inputs.at(1));
+    if (!scale.is_constant()) return;
+    for (int64_t i = 0; i < scale.constant->data.count(); ++i) {
+      absolute = std::max(absolute, steps * std::abs(runtime::element_as_double(scale.constant->data.view(), i)));
+    }
   }
 
   /// As many operators of a partition round to f16 or bf16, each of them perhaps to the other neighbour: those whose
@@ -172,8 +187,8 @@ void judge_elements(const ir::Graph& graph, const std::vector<ir::NodeId>& nodes
 /// that it reads: those were noted before they left for it.
 class Findings {
  public:
-  Findings(const ir::Graph& graph, const std::vector<Tensor>& inputs, double tolerance)
-      : graph_(graph), tolerance_(tolerance), replay_(graph, inputs) {}
+  Findings(const ir::Graph& graph, const std::vector<Tensor>& inputs, double tolerance, int integer_steps)
+      : graph_(graph), tolerance_(tolerance), integer_steps_(integer_steps), replay_(graph, inputs) {}
 
   void add(CheckRow row, std::string partition, std::string backend, ir::ValueId value) {
     row.partition = std::move(partition);
@@ -237,6 +252,7 @@ class Findings {
       Rounding rounding{tolerance_of(built, p, tolerance_)};
       rounding.allow(storage);
       rounding.allow(graph_, nodes, value);
+      rounding.allow_steps(graph_, value, integer_steps_);
       CheckRow row = compare(*got, rounded((*reference)[value.slot()], storage), rounding.relative, rounding.absolute);
       if (row.passed && rounding.relative == tolerance_ && rounding.absolute == 0) {
         judge_elements(
@@ -249,6 +265,7 @@ class Findings {
 
   const ir::Graph& graph_;
   double tolerance_;
+  int integer_steps_;
   std::mutex mutex_;
   Replay replay_;
   std::string failure_;
@@ -258,15 +275,15 @@ class Findings {
 }  // namespace
 
 Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, runtime::Executor& executor,
-                               const std::vector<Tensor>& inputs, double tolerance) {
-  return check_parts(graph, {{built, executor}}, inputs, tolerance);
+                               const std::vector<Tensor>& inputs, double tolerance, int integer_steps) {
+  return check_parts(graph, {{built, executor}}, inputs, tolerance, integer_steps);
 }
 
 Result<CheckReport> check_parts(const ir::Graph& graph, const std::vector<CheckedPart>& parts,
-                                const std::vector<Tensor>& inputs, double tolerance) {
+                                const std::vector<Tensor>& inputs, double tolerance, int integer_steps) {
   CheckReport report;
   report.tolerance = tolerance;
-  Findings findings(graph, inputs, tolerance);
+  Findings findings(graph, inputs, tolerance, integer_steps);
   for (const CheckedPart& part : parts) part.executor.observe(findings.observer_of(part));
   Result<std::vector<Tensor>> outputs = parts.front().executor.run(inputs);
   for (const CheckedPart& part : parts) part.executor.observe({});

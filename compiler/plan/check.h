@@ -36,7 +36,7 @@ struct CheckReport {
   bool passed() const;
 };
 
-/// max |a - b| <= tolerance * max |b| + slack passes. Integers and bools must be equal.
+/// max |a - b| <= tolerance * max |b| + slack passes; of integers max |a - b| <= slack. Bools must be equal.
 CheckRow compare(const runtime::Tensor& got, const runtime::Tensor& reference, double tolerance, double slack = 0);
 
 /// Runs the plan once. Each partition's results are compared with what the reference kernels make of the values that
@@ -44,10 +44,12 @@ CheckRow compare(const runtime::Tensor& got, const runtime::Tensor& reference, d
 /// element (element_errors.h); model outputs with what their partition wrote.
 /// Where formats round, the reference is rounded as the partition's results are, and rows at the end report how far
 /// the model's outputs are from those of a run that rounds nothing.
+/// Quantised results, and what is dequantised in their partition, may be `integer_steps` steps apart: a device that
+/// rounds once more than the reference, or otherwise, is off by one.
 /// Expects an executor that was loaded from `built.plan`. Its observer is replaced.
 runtime::Result<CheckReport> check_plan(const ir::Graph& graph, const BuiltPlan& built, runtime::Executor& executor,
                                         const std::vector<runtime::Tensor>& inputs,
-                                        double tolerance = kDefaultTolerance);
+                                        double tolerance = kDefaultTolerance, int integer_steps = 0);
 
 /// A plan, or what one host of a cluster has of it.
 struct CheckedPart {
@@ -59,7 +61,7 @@ struct CheckedPart {
 /// run. Rows are in the order of the graph's values.
 runtime::Result<CheckReport> check_parts(const ir::Graph& graph, const std::vector<CheckedPart>& parts,
                                          const std::vector<runtime::Tensor>& inputs,
-                                         double tolerance = kDefaultTolerance);
+                                         double tolerance = kDefaultTolerance, int integer_steps = 0);
 
 /// A table, one line per row.
 std::string print(const CheckReport& report);

@@ -8,6 +8,7 @@
 #include "runtime/encodings/encodings.h"
 #include "runtime/libraries/library.h"
 #include "runtime/libraries/plugin/plugin.h"
+#include "runtime/plan/plan_calls.h"
 
 namespace collage::plan {
 namespace {
@@ -43,13 +44,8 @@ class LibraryCounter {
       : plan_(plan), threads_(threads), seen_(plan.spaces.size()), made_(plan.spaces.size()) {}
 
   std::vector<LibraryMemory> run() {
-    for (const runtime::Step& step : plan_.steps) {
-      if (const auto* whole = std::get_if<runtime::LibraryStep>(&step)) add(whole->partition, whole->call);
-      const auto* host = std::get_if<runtime::HostStep>(&step);
-      for (size_t c = 0; host != nullptr && c < host->calls.size(); ++c) {
-        if (const auto* call = std::get_if<runtime::LibraryCall>(&host->calls[c])) add(host->partition, *call);
-      }
-    }
+    runtime::for_each_library_call(plan_,
+                                   [&](int partition, const runtime::LibraryCall& call) { add(partition, call); });
     return std::move(made_);
   }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/core/room.h"
 #include "runtime/encodings/encodings.h"
+#include "runtime/plan/plan_calls.h"
 
 namespace collage::plan {
 namespace {
@@ -21,33 +22,14 @@ size_t constant_bytes(const runtime::LibraryProgram& program) {
   return bytes;
 }
 
-struct LibraryUse {
-  int partition = -1;
-  size_t bytes = 0;
-};
-
-LibraryUse use_of(const runtime::Step& step) {
-  if (const auto* whole = std::get_if<runtime::LibraryStep>(&step)) {
-    return {whole->partition, constant_bytes(whole->call.program)};
-  }
-  const auto* host = std::get_if<runtime::HostStep>(&step);
-  if (host == nullptr) return {};
-  LibraryUse use{host->partition, 0};
-  for (const runtime::HostCall& call : host->calls) {
-    if (const auto* library = std::get_if<runtime::LibraryCall>(&call)) use.bytes += constant_bytes(library->program);
-  }
-  return use;
-}
-
 }  // namespace
 
 std::vector<size_t> library_bytes(const runtime::Plan& plan) {
   std::map<std::string, size_t> by_instance;
-  for (const runtime::Step& step : plan.steps) {
-    const LibraryUse use = use_of(step);
-    if (use.bytes == 0 || use.partition < 0) continue;
-    by_instance[plan.partitions[static_cast<size_t>(use.partition)].instance] += use.bytes;
-  }
+  runtime::for_each_library_call(plan, [&](int partition, const runtime::LibraryCall& call) {
+    if (partition < 0) return;
+    by_instance[plan.partitions[static_cast<size_t>(partition)].instance] += constant_bytes(call.program);
+  });
   std::vector<size_t> bytes;
   for (const runtime::MemorySpace& space : plan.spaces) {
     const auto at = by_instance.find(space.name);

@@ -12,8 +12,8 @@
 #include "compiler/plan/build_plan.h"
 #include "compiler/plan/targets.h"
 #include "compiler/request/requests.h"
-#include "compiler/request/work_listener.h"
 #include "runtime/exec/executor.h"
+#include "runtime/runner/work_listener.h"
 #include "runtime/support/diagnostic.h"
 
 namespace collage::program {

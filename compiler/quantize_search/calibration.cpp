@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "compiler/ir/ops/op_def.h"
 #include "compiler/quantize/quantize_graph.h"
@@ -24,6 +27,7 @@ using runtime::Tensor;
 using support::Code;
 
 constexpr int kCalibrationVersion = 1;
+constexpr uint64_t kMostBytes = uint64_t{64} << 20;
 
 std::string text_of(const quantize::RangeChoice& choice) {
   for (const quantize::RangeMethodRow& row : quantize::kRangeMethodRows) {
@@ -52,6 +56,26 @@ std::string hash_of(const ir::Graph& graph) {
     for (ir::ValueId output : node.outputs) add(output.is_valid() ? graph.value(output).name : "");
   }
   return hash.finish();
+}
+
+/// Whether `text_of` gives this for some choice.
+bool is_method(std::string_view text) {
+  const size_t blank = text.find(' ');
+  const auto row = std::find_if(quantize::kRangeMethodRows.begin(), quantize::kRangeMethodRows.end(),
+                                [&](const auto& one) { return one.name == text.substr(0, blank); });
+  if (row == quantize::kRangeMethodRows.end()) return false;
+  if (row->method != quantize::RangeMethod::Percentile) return blank == std::string_view::npos;
+  if (blank == std::string_view::npos) return false;
+  const std::string_view number = text.substr(blank + 1);
+  double percent = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
+  return error == std::errc() && end == number.data() + number.size() && percent > 0 && percent <= 100;
+}
+
+/// Values of f32 in order.
+bool is_range_of_floats(const Range& range) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  return range.low >= -kMost && range.high <= kMost && range.low <= range.high;  // false for NaN
 }
 
 std::optional<Calibration> bad_file(const std::string& path, const std::string& why, support::Diagnostics& diags) {
@@ -105,8 +129,9 @@ bool write_calibration(const std::string& path, const ir::Graph& graph, const Ca
 
 std::optional<Calibration> read_calibration(const std::string& path, const ir::Graph& graph,
                                             support::Diagnostics& diags) {
-  const runtime::Result<std::string> text = runtime::read_file(path);
-  if (!text) return diags.error_at(Code::CannotRead, "--calibration", "{}", text.message());
+  const runtime::Result<runtime::Descriptor> file = runtime::open_to_read(path);
+  const runtime::Result<std::string> text = file ? runtime::read_all(*file, kMostBytes) : file.status();
+  if (!text) return diags.error_at(Code::CannotRead, "--calibration", "cannot read '{}': {}", path, text.message());
   const ordered_json json = ordered_json::parse(*text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || !json.contains("collage_calibration")) {
     return bad_file(path, "is no calibration: `--save-calibration` writes one", diags);
@@ -126,13 +151,19 @@ std::optional<Calibration> read_calibration(const std::string& path, const ir::G
     return bad_file(path, "lacks `method`, `samples` or `ranges`", diags);
   }
   calibration.method = method.get<std::string>();
+  if (!is_method(calibration.method))
+    return bad_file(path, fmt::format("`{}` is no method of ranges", calibration.method), diags);
   calibration.samples = samples.get<int64_t>();
+  if (calibration.samples < 1) return bad_file(path, fmt::format("{} is no number of samples", samples.dump()), diags);
+  std::set<std::string> known;
+  for (const ir::ValueId value : quantize::values_of(quantize::find_sites(graph)))
+    known.insert(graph.value(value).name);
   for (const auto& [name, range] : ranges.items()) {
+    if (!known.contains(name)) return bad_file(path, fmt::format("`{}` is no value that needs a range", name), diags);
     const bool is_pair = range.is_array() && range.size() == 2 && range[0].is_number() && range[1].is_number();
     const Range read = is_pair ? Range{range[0].get<double>(), range[1].get<double>()} : Range{1, 0};
-    if (!std::isfinite(read.low) || !std::isfinite(read.high) || read.low > read.high) {
-      return bad_file(path, fmt::format("the range of `{}` is no pair of numbers in order", name), diags);
-    }
+    if (!is_range_of_floats(read))
+      return bad_file(path, fmt::format("the range of `{}` is no pair of numbers of f32 in order", name), diags);
     calibration.ranges[name] = read;
   }
   return calibration;

@@ -30,7 +30,8 @@ std::optional<Calibration> calibrate(const compilation::Compilation& compilation
 bool write_calibration(const std::string& path, const ir::Graph& graph, const Calibration& calibration,
                        support::Diagnostics& diags);
 
-/// Returns nullopt after an error: a file that is none, or that is of another model.
+/// Returns nullopt after an error: a file that is none, that is of another model, or that says what no run can have
+/// shown: a method that is none, no samples, ranges out of f32 or of values that need none.
 std::optional<Calibration> read_calibration(const std::string& path, const ir::Graph& graph,
                                             support::Diagnostics& diags);
 

@@ -73,7 +73,8 @@ std::optional<Samples> read_samples(const std::vector<NamedFile>& files, const r
   Samples samples;
   samples.model_ = model;
   samples.files_.resize(model.inputs.size());
-  for (const NamedFile& named : files) {
+  for (const NamedFile& entry : files) {
+    const NamedFile named = runner::named_by(entry, model.inputs);
     const std::optional<size_t> input = input_of(named, model, option, diags);
     if (!input) return std::nullopt;
     const Port& port = model.inputs[*input];

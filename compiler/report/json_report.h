@@ -12,9 +12,8 @@
 //     backends         [{backend, rules, absent, ops, partitions, macs, predicted_s, refused: [text]}]; one row of the
 //                      summary each, `refused` with every reason, the top one first
 //     conversions      {reorders, copies, casts, bytes, predicted_s}
-//     baselines        [{strategy, predicted}], in the unit of the objective
-//     limits           [{limit, gain}]: without it the placement would cost at least so much less, in the unit of the
-//                      objective
+//     baselines        [{strategy, predicted_s or predicted_j}]
+//     limits           [{limit, gain_s or gain_j}]: without it the placement would cost at least so much less
 //     rewrites, costs, considered, evolved, rivals, wrote   texts of these lines of the summary
 //     growth_capped    places where a limit ended the growth of candidates
 //     simulated        {backends, predicted_s}: what of the prediction is on models of chips
@@ -29,9 +28,10 @@
 //                      holds until the next one
 // Of `compare`:
 //     compare          {model, objective, runs, strategies: [{strategy, predicted_s or predicted_j, ratio, optimal,
-//                      bound_s or bound_j, partitions, conversions, mac_share, search_s, states, measured: {median_s,
-//                      least_s, ratio, difference}}], disagreement, disturbance}; `failure` in place of the figures
-//                      where a strategy finds no placement
+//                      bound_s or bound_j, partitions, partitions_off_host, is_policy, to_host, conversions,
+//                      mac_share, search_s, states, measured: {median_s, least_s, ratio, difference}}], disagreement,
+//                      disturbance}; `to_host`: how many times the prediction for the host alone; `failure` in place of
+//                      the figures where a strategy finds no placement
 // Of `compare` of a model that runs in stages, in place of that, and `model` has a name only:
 //     compare          {stages: [{stage, where, inputs, runs, compare: as above}], total: [{strategy, predicted_s or
 //                      predicted_j, ratio, measured_s}]}; `failure` in place of the figures as above

@@ -2,6 +2,7 @@
 #include "compiler/request/activate.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "compiler/codegen/jit.h"
 #include "compiler/ir/rules/how_to_activate.h"
@@ -26,8 +27,7 @@ std::string forbidden_code(const ir::Backend& backend, const CodePermission& per
     return fmt::format(
         "its costs are asked of the program `{}`: `--allow-code` lets it run, `--costs=estimate` does without",
         backend.cost_program);
-  if (backend.runtime != ir::RuntimeKind::Plugin || permission.outside) return "";
-  if (!runtime::leads_out_of_its_folder(backend.library)) return "";
+  if (permission.outside || !has_plugin_outside(backend)) return "";
   return fmt::format("plug-in `{}` {}: {}", backend.library, support::kOutside, support::kOutsideHint);
 }
 
@@ -82,6 +82,15 @@ void check_needs(std::vector<Activation>& all, const std::vector<bool>& asked, c
 }
 
 }  // namespace
+
+bool has_plugin_outside(const ir::Backend& backend) {
+  namespace fs = std::filesystem;
+  if (backend.runtime != ir::RuntimeKind::Plugin) return false;
+  if (runtime::leads_out_of_its_folder(backend.library)) return true;
+  const fs::path folder = fs::path(backend.file).parent_path(), beside = folder / backend.library;
+  std::error_code error;
+  return fs::exists(beside, error) && !support::FileAccess({backend.file}).allows(beside.string(), folder.string());
+}
 
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const BackendRequest& request,
                                                 support::Diagnostics& diags, const codegen::CodeTarget& code,

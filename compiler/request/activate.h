@@ -28,17 +28,17 @@ struct Activation {
 
 /// Which of the registered backends take part.
 struct BackendRequest {
-  std::vector<std::string> targets;  ///< `npu`, `npu,lanes=16`; empty: all, but models of chips only as follows
-  std::vector<std::string> files;    ///< rule files that were given, not a folder of them: their models take part
-  std::vector<std::string> named{};  ///< backends or devices that options or the model name: their models take part
-  bool allows_simulated = false;     ///< all models of chips do
+  std::vector<std::string> targets{};  ///< `npu`, `npu,lanes=16`; empty: all, but models of chips only as follows
+  std::vector<std::string> files{};    ///< rule files that were given, not a folder of them: their models take part
+  std::vector<std::string> named{};    ///< backends or devices that options or the model name: their models take part
+  bool allows_simulated = false;       ///< all models of chips do
 };
 
 /// Which code of rule files may run: they are data otherwise, and reading them is harmless.
 struct CodePermission {
   bool plugins = false;        ///< `runtime plugin`
   bool cost_programs = false;  ///< `cost exec`
-  bool outside = false;        ///< plug-ins by absolute paths, or with `..`
+  bool outside = false;        ///< plug-ins outside the folders of their rule files
 };
 
 /// Returns all registered backends, or those that `request.targets` name, in the order of registration. Rules whose
@@ -48,6 +48,10 @@ struct CodePermission {
 std::optional<std::vector<Activation>> activate(const ir::RuleSet& rules, const BackendRequest& request,
                                                 support::Diagnostics& diags, const codegen::CodeTarget& code = {},
                                                 const CodePermission& permission = {});
+
+/// Whether the plug-in of a backend lies outside the folder of its rule file, by its name or because a link leads
+/// there. One that is found in a folder of COLLAGE_PLUGIN_PATH does not: the user has named that.
+bool has_plugin_outside(const ir::Backend& backend);
 
 /// `--allow`: `f16,i8` for all backends, `npu=f16` for one.
 bool allow_rounding(const std::vector<std::string>& options, std::vector<Activation>* activations,

@@ -41,7 +41,7 @@ std::string_view name_of(BackendKind kind) {
 std::vector<BackendInfo> list_backends(const ir::RuleSet& rules, const CodePermission& permission,
                                        support::Diagnostics& diags) {
   std::vector<BackendInfo> list;
-  const auto activations = activate(rules, {{}, {}, {}, true}, diags, {}, permission);
+  const auto activations = activate(rules, {.allows_simulated = true}, diags, {}, permission);
   if (!activations) return list;
   for (const Activation& activation : *activations) {
     const ir::Backend& backend = *activation.active.backend;

@@ -64,12 +64,14 @@ std::optional<std::map<std::string, ir::Tensor>> read_given(const runner::RunReq
                                                             const std::vector<ir::OpenInput>& inputs,
                                                             support::Diagnostics& diags) {
   std::map<std::string, ir::Tensor> given;
-  for (const runner::NamedFile& file : request.inputs) {
+  const auto is_input = [&inputs](const std::string& name) {
+    return std::any_of(inputs.begin(), inputs.end(), [&](const ir::OpenInput& input) { return input.name == name; });
+  };
+  for (const runner::NamedFile& entry : request.inputs) {
+    const runner::NamedFile file = runner::named_by(entry, is_input);
     const bool is_only = file.name.empty() && inputs.size() == 1;
     const std::string name = is_only ? inputs.front().name : file.name;
-    const bool is_input =
-        std::any_of(inputs.begin(), inputs.end(), [&](const ir::OpenInput& input) { return input.name == name; });
-    if (!is_input || !runner::is_tensor_file(file.file, request.formats)) continue;
+    if (!is_input(name) || !runner::is_tensor_file(file.file, request.formats)) continue;
     std::optional<ir::Tensor> tensor = runner::read_any_tensor(file.file, request.formats, "--input " + name, diags);
     if (!tensor) return std::nullopt;
     given.insert_or_assign(name, std::move(*tensor));

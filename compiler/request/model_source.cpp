@@ -41,11 +41,13 @@ bool decides_shape(const import::NodeView& node, size_t operand, const ir::Tenso
   static constexpr std::array<std::string_view, 3> kOfFirst = {"ConstantOfShape", "If", "Range"};
   static constexpr std::array<std::string_view, 3> kOfFloats = {"Range", "Resize", "Upsample"};
   static constexpr int64_t kMostElements = 256;
+  static constexpr size_t kTotalLength = 6;  // of GroupQueryAttention; the lengths of the sequences decide nothing
   const std::string_view op = node.domain.empty() ? std::string_view(node.op) : "";  // of the standard
   const auto has = [&](const auto& names) { return std::find(names.begin(), names.end(), op) != names.end(); };
   // All operands of NonMaxSuppression decide: binding some of them helps nothing.
   if (op == "NonMaxSuppression" || tensor.count() > kMostElements) return false;
   if (operand == 0 && !has(kOfFirst)) return false;
+  if (node.op == "GroupQueryAttention" && operand != kTotalLength) return false;
   return !is_float(tensor.dtype()) || has(kOfFloats);
 }
 
@@ -92,12 +94,41 @@ std::unique_ptr<ModelSource> ModelSource::open(const std::string& path, support:
     source->onnx_ = import::OnnxFile::read(path, source->access_, diags);
     if (source->onnx_ == nullptr) return nullptr;
     source->inputs_ = source->onnx_->inputs();
+    source->inputs_with_default_ = source->onnx_->inputs_with_default();
     return source;
   }
   source->ast_ = read_text(path, sources, diags);
   if (!source->ast_) return nullptr;
   source->inputs_ = sema::open_inputs(*source->ast_);
   return source;
+}
+
+bool ModelSource::replace_default(const std::string& name, ir::Tensor tensor, const std::string& option,
+                                  support::Diagnostics& diags) {
+  const auto input = std::find_if(inputs_with_default_.begin(), inputs_with_default_.end(),
+                                  [&name](const ir::OpenInput& one) { return one.name == name; });
+  if (input == inputs_with_default_.end()) {
+    std::vector<std::string> names;
+    for (const ir::OpenInput& one : inputs_with_default_) names.push_back(one.name);
+    return diags.error_at(Code::InputMismatch, option, "the model has no default for an input `{}`", name)
+        .did_you_mean(support::closest(name, names));
+  }
+  runtime::Result<const ir::Tensor*> replaced = onnx_->initializer(onnx_->graph(), name);
+  if (!replaced) return diags.error_at(Code::BadConstant, path_.string(), "{}", replaced.message());
+  const ir::TensorType found{tensor.dtype(), tensor.shape()}, known{(*replaced)->dtype(), (*replaced)->shape()};
+  // Sizes that the input leaves open may differ from those of the default.
+  bool fits = found.dtype == known.dtype;
+  if (input->dims) fits = fits && input->dims->size() == found.shape.size();
+  for (size_t d = 0; fits && input->dims && d < found.shape.size(); ++d) {
+    const int64_t size = (*input->dims)[d].size;
+    fits = size < 0 || size == found.shape[d];
+  }
+  if (!fits) {
+    return diags.error_at(Code::InputMismatch, option + " " + name, "the file holds {}, the default is {}",
+                          ir::to_string(found), ir::to_string(known));
+  }
+  const bool is_new = replaced_defaults_.emplace(name, std::move(tensor)).second;
+  return is_new || diags.error_at(Code::BadOption, option, "`{}` is given twice", name);
 }
 
 std::optional<sema::Model> ModelSource::build_text(const Specialisation& to, support::Diagnostics& diags) const {
@@ -125,6 +156,7 @@ std::optional<Specialised> ModelSource::specialise(const Specialisation& to, sup
   }
   import::OnnxOptions options;
   options.bindings = to.bindings;
+  options.bound_inputs = replaced_defaults_;
   // Sequences and optional values whose elements are known need no stages.
   support::Diagnostics attempt(diags.sources());
   if (std::optional<ir::Graph> graph = import::import_onnx(*onnx_, attempt, options)) {

@@ -39,7 +39,7 @@ struct Specialisation {
 struct Specialised {
   std::optional<ModelFile> whole{};              ///< the whole model
   std::optional<import::ImportedStage> first{};  ///< or its first stage, where the values of a run decide the rest
-  std::map<std::string, ir::Tensor> bound{};     ///< inputs that became constants
+  std::map<std::string, ir::Tensor> bound{};     ///< inputs that became constants, replaced defaults among them
 };
 
 class ModelSource {
@@ -51,6 +51,14 @@ class ModelSource {
   const std::filesystem::path& path() const { return path_; }
   /// Inputs that must be given, with the dimensions that the model leaves open.
   const std::vector<ir::OpenInput>& inputs() const { return inputs_; }
+  /// Inputs that need not be given: the file has elements for them.
+  const std::vector<ir::OpenInput>& inputs_with_default() const { return inputs_with_default_; }
+  /// Replaces the elements that the file has for such an input, in all specialisations. False after an error, at
+  /// `option`.
+  bool replace_default(const std::string& name, ir::Tensor tensor, const std::string& option,
+                       support::Diagnostics& diags);
+  /// What replaces defaults.
+  const std::map<std::string, ir::Tensor>& replaced_defaults() const { return replaced_defaults_; }
   /// Null where the model is a text.
   const std::shared_ptr<const import::OnnxFile>& onnx() const { return onnx_; }
   const std::optional<syntax::ModelAst>& ast() const { return ast_; }
@@ -68,6 +76,8 @@ class ModelSource {
   std::filesystem::path path_;
   support::FileAccess access_;
   std::vector<ir::OpenInput> inputs_;
+  std::vector<ir::OpenInput> inputs_with_default_;
+  std::map<std::string, ir::Tensor> replaced_defaults_;
   std::shared_ptr<const import::OnnxFile> onnx_;
   std::optional<syntax::ModelAst> ast_;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/request/node_list.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -16,12 +14,6 @@ namespace collage::request {
 namespace {
 
 using Cells = std::array<std::string, 4>;
-
-/// `m.ir:4`; empty where the model has no text.
-std::string place_of(const ir::Node& node, const support::SourceManager& sources) {
-  if (!node.span.is_valid()) return "";
-  return fmt::format("{}:{}", sources.name(node.span.file), sources.position(node.span.file, node.span.begin).line);
-}
 
 std::string types_of(const ir::Graph& graph, const ir::Node& node) {
   return runtime::joined(node.outputs, ", ", [&](ir::ValueId output) {
@@ -37,7 +29,7 @@ std::string list_nodes(const ir::Graph& graph, const support::SourceManager& sou
   for (ir::NodeId id : graph.node_ids()) {
     const ir::Node& node = graph.node(id);
     Cells cells = {ir::sigil_name('%', graph.node_name(id)), std::string(node.op->name), types_of(graph, node),
-                   place_of(node, sources)};
+                   location_text(node.span, sources)};
     for (size_t c = 0; c < cells.size(); ++c) columns[c] = std::max(columns[c], runtime::columns_of(cells[c]));
     rows.push_back(std::move(cells));
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "compiler/place/strategies.h"
+#include "runtime/core/joined.h"
 #include "runtime/pool/pool.h"
 #include "runtime/tools/command_line/run_options.h"
 
@@ -20,6 +21,12 @@ std::vector<std::string> strategy_names() {
   std::vector<std::string> names;
   for (const place::StrategyRow& row : place::strategy_rows()) names.emplace_back(row.name);
   return names;
+}
+
+/// `onnxruntime, litert, …`.
+std::string policies_usage() {
+  return runtime::joined(place::policy_strategies(), ", ",
+                         [](const place::Strategy& one) { return place::to_string(one); });
 }
 
 std::vector<std::string> objective_names() {

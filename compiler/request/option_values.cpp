@@ -223,7 +223,9 @@ Texts paths_of(const OptionRow& row, const Request& request) {
   if (std::holds_alternative<Place<std::vector<NamedFile>>>(row.place)) {
     Request copy = request;
     Texts paths;
-    for (const NamedFile& named : std::get<Place<std::vector<NamedFile>>>(row.place)(copy)) paths.push_back(named.file);
+    for (const NamedFile& named : std::get<Place<std::vector<NamedFile>>>(row.place)(copy)) {
+      for (std::string& path : runner::files_meant(named)) paths.push_back(std::move(path));
+    }
     return paths;
   }
   return texts_of(row, request);

@@ -51,6 +51,7 @@ bool check_outputs(const Request& request, support::Diagnostics& diags) {
       continue;
     }
     for (const NamedFile& file : files_of(row, copy)) {
+      if (runner::files_meant(file).size() > 1) continue;  // the names of the model say which; bind_inputs.h checks it
       const std::string option(name_of(row));
       good = support::can_write(file.file, file.name.empty() ? option : option + " " + file.name, diags) && good;
     }
@@ -58,7 +59,8 @@ bool check_outputs(const Request& request, support::Diagnostics& diags) {
   // Where inputs are given, the model may run in stages, of which no package is written.
   const bool writes_package = request.command == CommandName::Compile && request.emit == Emit::All &&
                               request.output.empty() && request.run.inputs.empty();
-  return (!writes_package || support::can_write(package_name(request.model.path), "the package", diags)) && good;
+  return (!writes_package || support::can_write_unnamed(package_name(request.model.path), "the package", diags)) &&
+         good;
 }
 
 }  // namespace collage::request

@@ -44,6 +44,11 @@ bool Request::executes() const {
   }
 }
 
+const runner::TensorFormats& tensor_formats() {
+  static const runner::TensorFormats kFormats = {{".pb", import::read_tensor_pb, import::write_tensor_pb}};
+  return kFormats;
+}
+
 void complete(Request& request) {
   using enum CommandName;
   const CommandName command = request.command;
@@ -52,7 +57,7 @@ void complete(Request& request) {
   request.checks = request.checks || command == Check;
   request.run.is_asked = command == Run;
   request.run.asked_by = row_of(command).word;
-  request.run.formats = {{".pb", import::read_tensor_pb, import::write_tensor_pb}};
+  request.run.formats = tensor_formats();
   request.settings.keeps_multipliers = !request.placement.certificate.empty();
   CostRequest& costs = request.settings.costs;
   // What lists or explains candidates shows all of their costs.

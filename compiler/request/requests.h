@@ -49,6 +49,7 @@ inline constexpr std::string_view kForgetLost = "forget", kEstimateLost = "estim
 struct ModelRequest {
   std::string path{};                        ///< .onnx, or a text in the model language
   std::vector<ir::ShapeBinding> bindings{};  ///< of dimensions that the model leaves open
+  std::vector<NamedFile> defaults{};         ///< elements in place of those that the file has for an input
   /// Specialisations that are asked for one after another, each by bindings beside those; empty: one without.
   std::vector<std::vector<ir::ShapeBinding>> buckets{};
   int kept_stages = kKeptStages;  ///< of a model that runs in stages
@@ -158,10 +159,12 @@ struct Request {
   QuestionRequest questions{};
   QuantizeRequest quantize{};
   runner::RunRequest run{};
-  bool checks = false;   ///< before a run
-  int runs = 0;          ///< that are timed; 0: the usual number, of `compare` none
-  int in_flight = 0;     ///< of `simulate`, requests of a stream; 0: what the objective asks for
-  std::string faults{};  ///< of devices: file or text; empty: none
+  bool checks = false;             ///< before a run
+  int integer_steps = 0;           ///< by which quantised results may differ from the reference kernels
+  int runs = 0;                    ///< that are timed; 0: the usual number, of `compare` none
+  bool compares_policies = false;  ///< `compare`: those of other systems, too
+  int in_flight = 0;               ///< of `simulate`, requests of a stream; 0: what the objective asks for
+  std::string faults{};            ///< of devices: file or text; empty: none
   int profile_rows = kProfileRows;
   runner::TraceRequest trace{};
   bool prints_device_log = false;
@@ -179,6 +182,9 @@ struct Request {
   /// beside `--calibrate` are for measuring errors.
   bool gives_inputs() const { return executes() || (!run.inputs.empty() && !quantize.is_asked()); }
 };
+
+/// Kinds of tensor files beside those that the runtime reads.
+const runner::TensorFormats& tensor_formats();
 
 /// Adds what follows from the command and its options: that `simulate` estimates costs, which rules there are, …
 void complete(Request& request);

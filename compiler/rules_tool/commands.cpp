@@ -12,6 +12,7 @@
 #include "compiler/rules_tool/rule_tests.h"
 #include "compiler/sema/rules/build_rules.h"
 #include "runtime/core/text.h"
+#include "runtime/support/print.h"
 #include "runtime/support/write_file.h"
 
 namespace collage::rules_tool {
@@ -30,7 +31,7 @@ size_t test_count(const ir::Backend& backend) {
 }
 
 void print_json(const nlohmann::ordered_json& document) {
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  support::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 /// False, and a line that says so, where there are warnings and they count.
@@ -39,7 +40,7 @@ bool warnings_pass(const ReportOptions& report, const support::Diagnostics& diag
   auto warnings = static_cast<size_t>(std::count_if(diags.records().begin(), diags.records().end(), is_warning));
   if (!report.werror || warnings == 0) return true;
   std::fflush(stdout);
-  fmt::print(stderr, "{}, which --werror makes errors\n", counted(warnings, "warning"));
+  support::print(stderr, "{}, which --werror makes errors\n", counted(warnings, "warning"));
   return false;
 }
 
@@ -103,8 +104,8 @@ TestCoverage coverage_of(const support::SourceManager& sources, const ir::RuleSe
 
 void print_coverage(std::string_view what, size_t all, const std::vector<std::string>& left) {
   if (all == 0) return;
-  fmt::print("{} of {} take part in some test{}{}\n", all - left.size(), counted(all, what),
-             left.empty() ? "" : ": not ", fmt::join(left, ", "));
+  support::print("{} of {} take part in some test{}{}\n", all - left.size(), counted(all, what),
+                 left.empty() ? "" : ": not ", fmt::join(left, ", "));
 }
 
 }  // namespace
@@ -125,9 +126,9 @@ bool check_rules(support::SourceManager& sources, const ir::RuleSet& rules, cons
                 {"tests", tests},
                 {"diagnostics", diagnostics_json(diags)}});
   } else {
-    fmt::print(stderr, "{}", diags.render());
-    fmt::print("{}, {}, {}\n", counted(rules.backends.size(), "backend"), counted(rule_count, "rule"),
-               counted(tests, "test"));
+    support::print(stderr, "{}", diags.render());
+    support::print("{}, {}, {}\n", counted(rules.backends.size(), "backend"), counted(rule_count, "rule"),
+                   counted(tests, "test"));
   }
   return warnings_pass(report, diags) && !diags.has_errors();
 }
@@ -137,7 +138,7 @@ void print_unreadable(const ReportOptions& report, const support::Diagnostics& d
     print_json({{"diagnostics", diagnostics_json(diags)}});
     return;
   }
-  fmt::print(stderr, "{}{}\n", diags.render(), counted(diags.error_count(), "error"));
+  support::print(stderr, "{}{}\n", diags.render(), counted(diags.error_count(), "error"));
 }
 
 bool test_rules(support::SourceManager& sources, const ir::RuleSet& rules, const TestOptions& options,
@@ -154,15 +155,14 @@ bool test_rules(support::SourceManager& sources, const ir::RuleSet& rules, const
   int failed = 0;
   for (const RuleTestOutcome& outcome : outcomes) {
     if (!report.as_json) {
-      fmt::print("{:<7} {} {}\n", outcome.failed == 0 ? "ok" : "FAILED", outcome.backend, outcome.rule);
+      support::print("{:<7} {} {}\n", outcome.failed == 0 ? "ok" : "FAILED", outcome.backend, outcome.rule);
     }
     passed += outcome.passed;
     failed += outcome.failed;
   }
-  const bool wants_mutations = options.mutate || options.bounds;
-  const bool mutates = wants_mutations && failed == 0;
+  const bool mutates = options.mutate && failed == 0;
   MutationOutcome mutation;
-  if (mutates) mutation = mutate_rules(sources, rules, options.bounds, options.rules, diags);
+  if (mutates) mutation = mutate_rules(sources, rules, options.rules, diags);
   if (!options.junit.empty() && !support::write_file(options.junit, junit_text(sources, outcomes), diags)) ++failed;
   const TestCoverage coverage = coverage_of(sources, rules, options.rules, outcomes);
   if (report.as_json) {
@@ -176,15 +176,15 @@ bool test_rules(support::SourceManager& sources, const ir::RuleSet& rules, const
     return failed == 0 && mutation.unnoticed == 0 && warnings_pass(report, diags);
   }
   std::fflush(stdout);
-  fmt::print(stderr, "{}", diags.render());
+  support::print(stderr, "{}", diags.render());
   std::fflush(stderr);
-  fmt::print("{} passed, {} failed\n", passed, failed);
+  support::print("{} passed, {} failed\n", passed, failed);
   print_coverage("kernel", coverage.kernels, coverage.kernels_left);
   print_coverage("denial", coverage.denials, coverage.denials_left);
   if (mutates) {
-    fmt::print("{} tried, {} not noticed by any test\n", counted(mutation.tried, "mutation"), mutation.unnoticed);
-  } else if (wants_mutations) {
-    fmt::print("no mutation tried: these need tests that pass\n");
+    support::print("{} tried, {} not noticed by any test\n", counted(mutation.tried, "mutation"), mutation.unnoticed);
+  } else if (options.mutate) {
+    support::print("no mutation tried: these need tests that pass\n");
   }
   return failed == 0 && mutation.unnoticed == 0 && warnings_pass(report, diags);
 }

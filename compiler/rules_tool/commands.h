@@ -22,8 +22,7 @@ bool check_rules(support::SourceManager& sources, const ir::RuleSet& rules, cons
 void print_unreadable(const ReportOptions& report, const support::Diagnostics& diags);
 
 struct TestOptions {
-  bool mutate = false;               ///< each clause left out in turn must make some test fail
-  bool bounds = false;               ///< each `<` in place of `<=` too
+  bool mutate = false;               ///< each mistake of mutate.h, made in turn, must make some test fail
   std::vector<std::string> rules{};  ///< names of rules, families and rewrites; empty: all
   std::string junit{};               ///< file for JUnit's XML; empty: none
 };

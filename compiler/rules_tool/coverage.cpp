@@ -8,10 +8,12 @@
 
 #include "compiler/import/onnx.h"
 #include "compiler/match/matcher.h"
+#include "compiler/match/refusals.h"
 #include "compiler/match/rewrite.h"
 #include "compiler/passes/pass_manager.h"
 #include "compiler/passes/phases.h"
 #include "compiler/sema/model/build_graph.h"
+#include "runtime/support/print.h"
 
 namespace collage::rules_tool {
 namespace {
@@ -19,11 +21,18 @@ namespace {
 using support::Code;
 using support::Diagnostics;
 
+/// Where a rule that matches nowhere came nearest.
+struct Nearest {
+  match::NearMiss miss;
+  std::string node;  ///< `%pool (MaxPool) of resnet50`
+};
+
 struct RuleCounts {
   size_t matches = 0;
   size_t models = 0;             ///< in which it matches
   std::vector<size_t> refusals;  ///< by clause
   size_t other_refusals = 0;     ///< of a complete derivation, by something else than a clause
+  std::optional<Nearest> nearest{};
 };
 
 using Counts = std::vector<std::vector<RuleCounts>>;  ///< by backend and rule
@@ -77,15 +86,40 @@ void count_model(const ir::Graph& graph, const ir::Backend& backend, std::vector
   }
 }
 
+/// Looks for near misses of the rules that have not matched so far.
+void find_nearest(const ir::Graph& graph, const ir::Backend& backend, std::vector<RuleCounts>& counts) {
+  static const match::AttrValues kDefaults;
+  std::vector<size_t> open;
+  for (size_t rule = 0; rule < counts.size(); ++rule) {
+    if (counts[rule].matches == 0) open.push_back(rule);
+  }
+  if (open.empty()) return;
+  ir::Backend left = backend;
+  left.rules.clear();
+  for (size_t rule : open) left.rules.push_back(backend.rules[rule]);
+  match::MatchReport report;
+  const std::vector<match::Match> matches = match::match_backend(graph, left, kDefaults, &report);
+  match::Refusals refusals(graph, left, kDefaults, nullptr, {matches, report.refusals});
+  for (ir::NodeId node : graph.node_ids()) {
+    for (match::NearMiss& miss : refusals.of(node)) {
+      std::optional<Nearest>& nearest = counts[open[static_cast<size_t>(miss.rule)]].nearest;
+      if (nearest && nearest->miss.progress >= miss.progress) continue;
+      nearest = Nearest{std::move(miss),
+                        fmt::format("%{} ({}) of {}", graph.node_name(node), graph.node(node).op->name, graph.name)};
+    }
+  }
+}
+
 void print_backend(const ir::Backend& backend, const std::vector<RuleCounts>& counts) {
-  fmt::print("{}\n  {:>8} {:>7} {:>8}\n", backend.name, "matches", "models", "refused");
+  support::print("{}\n  {:>8} {:>7} {:>8}\n", backend.name, "matches", "models", "refused");
   for (size_t i = 0; i < counts.size(); ++i) {
     const ir::Rule& rule = backend.rules[i];
     size_t refused = counts[i].other_refusals;
     for (size_t clause : counts[i].refusals) refused += clause;
-    fmt::print("  {:>8} {:>7} {:>8}  {}\n", counts[i].matches, counts[i].models, refused, rule.name);
+    support::print("  {:>8} {:>7} {:>8}  {}\n", counts[i].matches, counts[i].models, refused, rule.name);
     for (size_t clause = 0; clause < rule.clauses.size(); ++clause) {
-      fmt::print("  {:>8} {:>7} {:>8}    where {}\n", "", "", counts[i].refusals[clause], rule.clauses[clause].source);
+      support::print("  {:>8} {:>7} {:>8}    where {}\n", "", "", counts[i].refusals[clause],
+                     rule.clauses[clause].source);
     }
   }
 }
@@ -142,7 +176,10 @@ bool print_unfired(const ir::RuleSet& rules, const Counts& counts, std::vector<E
           std::find_if(excuses.begin(), excuses.end(), [&](const Excuse& e) { return e.covers(backend, rule); });
       bool is_excused = excuse != excuses.end();
       if (is_excused) excuse->used = true;
-      fmt::print("matches nowhere: {} {}{}\n", backend.name, rule.name, is_excused ? ": " + excuse->reason : "");
+      support::print("matches nowhere: {} {}{}\n", backend.name, rule.name, is_excused ? ": " + excuse->reason : "");
+      const std::optional<Nearest>& nearest = counts[b][r].nearest;
+      if (nearest && !is_excused)
+        support::print("  nearest       {}: {}\n", nearest->node, match::reason_text(nearest->miss));
       if (must_excuse && !is_excused) {
         good = diags.error(Code::UncoveredRule, rule.span, "`{}` matches in no model of the corpus", rule.name)
                    .note("give it a model, or a line with the reason: `{} {}: …`", backend.name, rule.name);
@@ -177,7 +214,10 @@ bool report_coverage(support::SourceManager& sources, const ir::RuleSet& rules, 
     std::optional<ir::Graph> graph = load_model(sources, path, all, diags);
     good = good && graph;
     if (!graph) continue;
-    for (size_t b = 0; b < counts.size(); ++b) count_model(*graph, rules.backends[b], counts[b]);
+    for (size_t b = 0; b < counts.size(); ++b) {
+      count_model(*graph, rules.backends[b], counts[b]);
+      find_nearest(*graph, rules.backends[b], counts[b]);
+    }
   }
   if (!good) return false;
   for (size_t b = 0; b < counts.size(); ++b) print_backend(rules.backends[b], counts[b]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `collage-rules coverage RULES --models MODELS`: which rules match somewhere in a corpus of models, and which clauses
-// refuse something. Models are seen as `collagec` sees them: after the passes and the rewrites of all backends.
+// `collage-rules coverage RULES --models MODELS`: which rules match somewhere in a corpus of models, which clauses
+// refuse something, and where a rule that matches nowhere came nearest. Models are seen as `collagec` sees them: after
+// the passes and the rewrites of all backends.
 #pragma once
 
 #include <string>

@@ -8,6 +8,7 @@
 #include "compiler/rules_tool/format.h"
 #include "compiler/sema/rules/build_rules.h"
 #include "compiler/syntax/parse_rules.h"
+#include "runtime/support/print.h"
 #include "runtime/support/write_file.h"
 
 namespace collage::rules_tool {
@@ -29,7 +30,7 @@ bool format_stdin(SourceManager& sources, bool only_check, Diagnostics& diags) {
   std::optional<std::string> result = formatted(sources, file, diags);
   if (!result) return false;
   if (only_check) return *result == sources.text(file);
-  fmt::print("{}", *result);
+  support::print_exactly(*result);
   return true;
 }
 
@@ -39,24 +40,25 @@ bool format_file(SourceManager& sources, const std::string& path, bool only_chec
   std::optional<std::string> result = formatted(sources, *file, diags);
   if (!result) return false;
   if (*result == sources.text(*file)) return true;
-  if (!only_check && !support::write_file(path, *result, diags)) return false;
-  fmt::print("{}\n", path);
+  if (!only_check && !support::write_file(path, *result, diags, runtime::Replaces::Anything)) return false;
+  support::print("{}\n", path);
   return !only_check;
 }
 
 }  // namespace
 
-bool format_files(SourceManager& sources, const std::vector<std::string>& paths, bool only_check, Diagnostics& diags) {
+bool format_files(SourceManager& sources, const std::vector<std::string>& paths, const FormatOptions& options,
+                  Diagnostics& diags) {
   bool good = true;
   for (const std::string& path : paths) {
     if (path == "-") {
-      good = format_stdin(sources, only_check, diags) && good;
+      good = format_stdin(sources, options.only_check, diags) && good;
       continue;
     }
-    std::optional<std::vector<std::string>> files = sema::rule_files(path, diags);
+    auto files = sema::rule_files(path, support::FileAccess({path}, options.allow_outside), diags);
     good = files.has_value() && good;
     if (!files) continue;
-    for (const std::string& file : *files) good = format_file(sources, file, only_check, diags) && good;
+    for (const std::string& file : *files) good = format_file(sources, file, options.only_check, diags) && good;
   }
   return good;
 }

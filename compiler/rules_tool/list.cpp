@@ -9,17 +9,15 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/ir/rules/functions.h"
+#include "compiler/lint/models/implied_rate.h"
 #include "compiler/rules_tool/outline.h"
 #include "runtime/core/joined.h"
+#include "runtime/support/print.h"
 
 namespace collage::rules_tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string place(const support::SourceManager& sources, const support::Span& span) {
-  return fmt::format("{}:{}", sources.name(span.file), sources.position(span.file, span.begin).line);
-}
 
 /// Whole numbers without a fraction.
 Json number(double value) {
@@ -145,18 +143,29 @@ Json content(const Statement& statement) {
   return entry;
 }
 
+/// What the costs of the rule say that the device does: how far they are from what was meant shows there.
+void add_rate(const ir::Backend& backend, int rule, Json* entry) {
+  if (!ir::is_simulated(backend)) return;
+  const std::optional<lint::ImpliedRate> rate = lint::implied_rate(backend, rule);
+  if (rate) (*entry)["per_second"] = {{"macs", rate->macs_per_second}, {"bytes", rate->bytes_per_second}};
+}
+
 Json rules_of(const support::SourceManager& sources, const ir::Backend& backend, const Statement& written) {
   Json all = Json::array();
   for (const Statement& statement : written.inner) {
     if (statement.head != "rule" || statement.name() == nullptr) continue;
-    Json entry = {{"rule", statement.name()->text}, {"at", place(sources, statement.name()->span)}};
+    Json entry = {{"rule", statement.name()->text}, {"at", location_text(statement.name()->span, sources)}};
     size_t family = statement.find("for");
     if (family < statement.tokens.size()) entry["for"] = statement.text(family + 1, statement.tokens.size());
     Json names = Json::array();
-    for (const ir::Rule& rule : backend.rules) {
-      if (rule.family == statement.name()->text) names.push_back(rule.name);
+    int first = -1;
+    for (size_t i = 0; i < backend.rules.size(); ++i) {
+      if (backend.rules[i].family != statement.name()->text) continue;
+      if (first < 0) first = static_cast<int>(i);
+      names.push_back(backend.rules[i].name);
     }
     entry["names"] = std::move(names);
+    if (first >= 0) add_rate(backend, first, &entry);
     int ok = 0, no = 0;
     for (const Statement& clause : statement.inner) {
       if (clause.head != "test") {
@@ -179,7 +188,7 @@ void add_definitions(const support::SourceManager& sources, const std::vector<St
     const auto after_name = static_cast<size_t>(statement.name() - statement.tokens.data()) + 1;
     const std::string name(statement.name()->text);
     Json entry = {{"name", statement.head == "semantics" ? unquoted(name) : name},
-                  {"at", place(sources, statement.name()->span)},
+                  {"at", location_text(statement.name()->span, sources)},
                   {"kind", statement.text(0, after_name - 1)}};
     size_t body = statement.find("=");
     Json params = Json::array();
@@ -196,7 +205,7 @@ void add_definitions(const support::SourceManager& sources, const std::vector<St
 Json to_json(const support::SourceManager& sources, const ir::Backend& backend, const Statement& written) {
   Json entry = {{"backend", backend.name},
                 {"version", backend.version},
-                {"at", place(sources, backend.span)},
+                {"at", location_text(backend.span, sources)},
                 {"runtime", ir::name_of(backend.runtime)}};
   if (!backend.library.empty()) entry["library"] = backend.library;
   entry["instances"] = backend.instances();
@@ -244,7 +253,7 @@ void print_item(std::string_view key, const Json& item, size_t indent) {
   std::string pad(indent, ' ');
   if (item.contains("condition")) {
     std::string reason = item.contains("else") ? fmt::format(" else \"{}\"", plain(item["else"])) : "";
-    fmt::print("{}{} {}{}\n", pad, key, plain(item["condition"]), reason);
+    support::print("{}{} {}{}\n", pad, key, plain(item["condition"]), reason);
     return;
   }
   Json rest = item;
@@ -255,7 +264,7 @@ void print_item(std::string_view key, const Json& item, size_t indent) {
   }
   std::string at = item.contains("at") ? fmt::format("  ({})", plain(item["at"])) : "";
   rest.erase("at");
-  fmt::print("{}{}{}{}\n", pad, key, name, at);
+  support::print("{}{}{}{}\n", pad, key, name, at);
   print_fields(rest, indent + 2);
 }
 
@@ -264,22 +273,25 @@ void print_fields(const Json& entry, size_t indent) {
   for (const auto& [key, value] : entry.items()) {
     bool is_one_line = key == "instances" || key == "names" || key == "queues" || key == "allowed" ||
                        key == "parameters" || key == "at_hosts";
-    if (value.is_object()) {
-      fmt::print("{}{}:", pad, key);
-      for (const auto& [name, part] : value.items()) fmt::print(" {} {}", plain(part), name);
-      fmt::print("\n");
+    if (key == "per_second") {
+      const lint::ImpliedRate rate{value["macs"].get<double>(), value["bytes"].get<double>()};
+      support::print("{}does {}\n", pad, lint::text_of(rate));
+    } else if (value.is_object()) {
+      support::print("{}{}:", pad, key);
+      for (const auto& [name, part] : value.items()) support::print(" {} {}", plain(part), name);
+      support::print("\n");
     } else if (!value.is_array()) {
-      fmt::print("{}{} {}\n", pad, key, plain(value));
+      support::print("{}{} {}\n", pad, key, plain(value));
     } else if (is_one_line) {
-      if (!value.empty()) fmt::print("{}{} {}\n", pad, key, joined(value));
+      if (!value.empty()) support::print("{}{} {}\n", pad, key, joined(value));
     } else {
       for (const Json& item : value) {
         if (item.is_object()) {
           print_item(singular(key), item, indent);
         } else if (key == "items") {
-          fmt::print("{}{}\n", pad, plain(item));
+          support::print("{}{}\n", pad, plain(item));
         } else {
-          fmt::print("{}{} {}\n", pad, key, plain(item));
+          support::print("{}{} {}\n", pad, key, plain(item));
         }
       }
     }
@@ -307,7 +319,7 @@ bool list_rules(const support::SourceManager& sources, const ir::RuleSet& rules,
     }
   }
   if (as_json) {
-    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    support::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (!all.empty()) {
     print_fields({{"backend", all}}, 0);
   }

@@ -11,11 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string place_of(const support::SourceManager& sources, const support::Span& span) {
-  if (!span.is_valid()) return "";
-  return fmt::format("{}:{}", sources.name(span.file), sources.position(span.file, span.begin).line);
-}
-
 void add_place(const support::SourceManager& sources, const support::Span& span, Json* entry) {
   if (!span.is_valid()) return;
   const support::LineColumn at = sources.position(span.file, span.begin);
@@ -74,7 +69,7 @@ Json tests_json(const support::SourceManager& sources, const std::vector<RuleTes
     for (const TestResult& test : outcome.tests) {
       Json entry = {{"backend", outcome.backend},
                     {"rule", outcome.rule},
-                    {"at", place_of(sources, test.span)},
+                    {"at", location_text(test.span, sources)},
                     {"kind", test.expects_match ? "ok" : "no"},
                     {"passed", test.passed}};
       if (!test.passed) entry["message"] = test.message;
@@ -96,9 +91,9 @@ std::string junit_text(const support::SourceManager& sources, const std::vector<
     text += fmt::format("  <testsuite name=\"{} {}\" tests=\"{}\" failures=\"{}\">\n", escaped(outcome.backend),
                         escaped(outcome.rule), outcome.passed + outcome.failed, outcome.failed);
     for (const TestResult& test : outcome.tests) {
-      text +=
-          fmt::format("    <testcase classname=\"{}.{}\" name=\"{} {}\"", escaped(outcome.backend),
-                      escaped(outcome.rule), test.expects_match ? "ok" : "no", escaped(place_of(sources, test.span)));
+      text += fmt::format("    <testcase classname=\"{}.{}\" name=\"{} {}\"", escaped(outcome.backend),
+                          escaped(outcome.rule), test.expects_match ? "ok" : "no",
+                          escaped(location_text(test.span, sources)));
       if (test.passed) {
         text += "/>\n";
         continue;

@@ -4,7 +4,7 @@
 // `test ok` holds if the rewrite applies and the model then computes the same: both sides run on the reference kernels
 // with several kinds of random values (small whole numbers among them, zero included), constants of the test as well.
 // What a test gives a number but the rewrite takes in general, its captured constants, also has other values as far as
-// the `when` admits them.
+// the `when` admits them; and each size of the test's inputs is one less and one more, where the rewrite takes that.
 // `test no … because "text"` holds if it does not apply and a reason contains the text.
 #pragma once
 

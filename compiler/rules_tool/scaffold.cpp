@@ -5,6 +5,7 @@
 
 #include "compiler/rules_tool/format.h"
 #include "compiler/syntax/scan_rules.h"
+#include "runtime/support/print.h"
 #include "runtime/support/source_manager.h"
 #include "runtime/support/write_file.h"
 
@@ -126,8 +127,8 @@ bool make_backend(const std::string& name, const std::string& folder, support::D
     return diags.error_at(Code::CannotWrite, path, "exists already; nothing was written");
   }
   if (!support::write_file(path, scaffold(name), diags)) return false;
-  fmt::print("{}\nnext:\n  collage-rules check {}\n  collage-rules test --mutate {}\n  collagec MODEL -r {}\n", path,
-             path, path, path);
+  support::print("{}\nnext:\n  collage-rules check {}\n  collage-rules test --mutate {}\n  collagec MODEL -r {}\n",
+                 path, path, path, path);
   return true;
 }
 

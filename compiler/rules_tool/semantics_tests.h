@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a lowering ask for what its pattern means? The pattern and the `semantics` of its kernel, with the arguments
-// that the lowering gives, run side by side on random values: part of a `test ok`.
+// Does a lowering ask for what its pattern means (lint/models/compare_meaning.h)? Part of a `test ok`.
 #pragma once
 
 #include "compiler/match/matcher.h"

@@ -9,7 +9,7 @@
 #include "compiler/place/build/build_problem.h"
 #include "compiler/request/activate.h"
 #include "compiler/request/requests.h"
-#include "compiler/request/work_listener.h"
+#include "runtime/runner/work_listener.h"
 #include "runtime/support/diagnostic.h"
 #include "runtime/support/file_cache.h"
 

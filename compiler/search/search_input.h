@@ -11,8 +11,8 @@
 #include "compiler/place/problem/memory_limit.h"
 #include "compiler/place/problem/search_options.h"
 #include "compiler/plan/targets.h"
-#include "compiler/request/work_listener.h"
 #include "runtime/core/machine.h"
+#include "runtime/runner/work_listener.h"
 #include "runtime/support/file_cache.h"
 
 namespace collage::search {

@@ -62,6 +62,7 @@ std::unique_ptr<StageProgram> StageProgram::make(ir::Graph graph, bool has_run_t
   made->graph_ = std::move(graph);
   made->operators_ = made->graph_.node_count();
   made->checks_ = settings.checks;
+  made->integer_steps_ = settings.integer_steps;
   const bool is_whole = settings.compiles_little;
   request::Settings own =
       is_whole ? settings.settings : settings_of_stage(settings.settings, made->graph_, has_run_time_shapes, diags);
@@ -97,7 +98,8 @@ Result<std::vector<ir::Tensor>> StageProgram::run(const std::vector<ir::Tensor>&
   if (executor_ == nullptr) return ir::evaluate_graph(graph_, inputs);
   Result<std::vector<ir::Tensor>> outputs = executor_->run(inputs);
   if (!outputs || !checks_) return outputs;
-  auto report = plan::check_plan(compilation_->graph(), program_->built, *executor_, inputs);
+  auto report = plan::check_plan(compilation_->graph(), program_->built, *executor_, inputs, plan::kDefaultTolerance,
+                                 integer_steps_);
   executor_->observe({});
   if (!report) return report.status();
   if (!report->passed()) return Status::error("partitions differ from the reference kernels\n" + plan::print(*report));

@@ -28,6 +28,7 @@ struct StageSettings {
   passes::PassOptions passes{};
   bool compiles_little = false;  ///< what is compiled is a whole model: with little work, too, and with all constraints
   bool checks = false;           ///< each run of compiled code is compared with the reference kernels
+  int integer_steps = 0;         ///< by which integers may be apart there
   bool keeps_stages = false;     ///< for commands about single stages (KeptStage)
   runner::WorkListener listener{};
 };
@@ -60,6 +61,7 @@ class StageProgram {
   ir::Graph graph_;  ///< as imported
   size_t operators_ = 0;
   bool checks_ = false;
+  int integer_steps_ = 0;
   std::string backends_;
   std::unique_ptr<compilation::Compilation> compilation_;
   std::optional<program::Program> program_;

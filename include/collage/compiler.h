@@ -55,8 +55,9 @@ COLLAGE_API int collage_compiler_file(collage_compiler* compiler, const char* pa
 
 /* Changes a setting for the steps that follow. 0 after success. Names and values are those of the command's options:
  *
- *     strategy     optimal | greedy | eager | merge | tvm | priority:A,B | single:A (evolve is for the command
- *                  alone: it runs the placements that it compares)
+ *     strategy     optimal | greedy | eager | merge | tvm | priority:A,B | single:A | onnxruntime | litert:N,M |
+ *                  torch_tensorrt:N | executorch | hetero | relax (evolve is for the command alone: it runs the
+ *                  placements that it compares)
  *     objective    latency | makespan | throughput | energy
  *     costs        measured | estimate
  *     cost-db      FILE, or postgresql://USER@HOST/DATABASE; empty: measured costs are not kept
@@ -83,6 +84,8 @@ COLLAGE_API int collage_compiler_file(collage_compiler* compiler, const char* pa
  *     shape        NAME=1x3x224x224: an input whose dimensions a model leaves open; NAME=8 or NAME=1..512: a dimension
  *                  of this name, wherever it stands
  *     buckets      NAME=N,N…: sizes of a dimension for dynamic sessions, once for each dimension
+ *     default      NAME=FILE: a tensor in place of the default that an .onnx file has for an input; it is a constant of
+ *                  what is compiled
  */
 COLLAGE_API int collage_compiler_set(collage_compiler* compiler, const char* name, const char* value);
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <new>
 
+#include "runtime/plan/memory_need.h"
 #include "runtime/pool/pool.h"
 
 namespace collage::runtime {
@@ -28,10 +30,12 @@ struct EndOfTurns {
 
 Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Program> program, ArenaUse use) {
   try {
-    std::unique_ptr<Execution> execution(new Execution(std::move(program)));
+    std::unique_ptr<Execution> execution(new Execution(program));
     if (Status status = execution->prepare(use); !status) return status;
     return execution;
-  } catch (const std::exception& exception) {  // an arena that this machine has no memory for
+  } catch (const std::bad_alloc&) {
+    return Status::error("there is no memory for a plan that needs " + memory_need(program->plan()));
+  } catch (const std::exception& exception) {
     return Status::error(std::string("the plan cannot be loaded: ") + exception.what());
   }
 }

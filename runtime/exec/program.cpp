@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "runtime/exec/host_constants.h"
+#include "runtime/plan/memory_need.h"
 #include "runtime/plan/plan_schedule.h"
 #include "runtime/plan/validate.h"
 
@@ -14,11 +16,13 @@ namespace collage::runtime {
 
 Result<std::shared_ptr<const Program>> Program::load(Plan plan, std::shared_ptr<const Code> code, int threads,
                                                      LoadOptions options) {
+  std::shared_ptr<Program> program(new Program(std::move(plan), std::move(code), threads, std::move(options)));
   try {
-    std::shared_ptr<Program> program(new Program(std::move(plan), std::move(code), threads, std::move(options)));
     if (Status status = program->load(); !status) return status;
     return std::shared_ptr<const Program>(std::move(program));
-  } catch (const std::exception& exception) {  // an arena that this machine has no memory for
+  } catch (const std::bad_alloc&) {
+    return Status::error("there is no memory for a plan that needs " + memory_need(program->plan_));
+  } catch (const std::exception& exception) {
     return Status::error(std::string("the plan cannot be loaded: ") + exception.what());
   }
 }
@@ -34,6 +38,7 @@ Program::~Program() {
 
 Status Program::load() {
   if (Status status = validate(plan_); !status) return status;
+  if (Status status = check_memory(plan_); !status) return status;
   join_host_constants(plan_);
   constants_ = plan_.host_constants;
   if (Status status = make_devices(); !status) return status;

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "runtime/io/file_replacement.h"
+#include "runtime/io/files_read.h"
 
 namespace collage::runtime {
 namespace {
@@ -43,10 +44,11 @@ Result<Descriptor> open_to_read(const std::string& path) {
   // Without waiting: opening a pipe without a writer would block.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open()) return errno == ENXIO ? Status::error("is a socket") : last_error();
-  struct stat about{};
+  struct stat about {};
   if (::fstat(file.get(), &about) != 0) return last_error();
   if (S_ISDIR(about.st_mode)) return Status::error("is a directory");
   if (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode)) return Status::error("is a device");
+  note_read(about, path);
   if (S_ISREG(about.st_mode)) return file;
   if (!S_ISFIFO(about.st_mode) || has_name(path)) return Status::error("is a pipe");
   const int flags = ::fcntl(file.get(), F_GETFL);
@@ -56,7 +58,7 @@ Result<Descriptor> open_to_read(const std::string& path) {
 
 Result<std::string> read_all(const Descriptor& file, uint64_t most) {
   constexpr size_t kPiece = size_t{1} << 16;
-  struct stat about{};
+  struct stat about {};
   if (::fstat(file.get(), &about) != 0) return last_error();
   const auto too_large = [most](uint64_t bytes) {
     return Status::error("has " + std::to_string(bytes) + " bytes, more than " + std::to_string(most));
@@ -90,7 +92,7 @@ Result<std::string> read_file(const std::string& path) {
 
 std::string beginning_of_file(const std::string& path, size_t most) {
   Result<Descriptor> file = open_to_read(path);
-  struct stat about{};
+  struct stat about {};
   // What is read of a pipe is gone.
   if (!file || ::fstat(file->get(), &about) != 0 || !S_ISREG(about.st_mode)) return "";
   std::string bytes(most, '\0');

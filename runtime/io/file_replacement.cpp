@@ -10,7 +10,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <optional>
+
+#include "runtime/io/files_read.h"
 
 namespace collage::runtime {
 namespace {
@@ -28,17 +29,12 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
-/// Where the links that start at `path` end, whether or not something is there; nullopt if they run in a cycle.
-std::optional<std::string> end_of_links(fs::path path) {
-  constexpr int kMostLinks = 40;  // as in Linux
-  std::error_code error;
-  for (int i = 0; i < kMostLinks; ++i) {
-    if (!fs::is_symlink(path, error)) return path.string();
-    const fs::path next = fs::read_symlink(path, error);
-    if (error) return std::nullopt;
-    path = next.is_absolute() ? next : path.parent_path() / next;
-  }
-  return std::nullopt;
+/// Fails where the file that a path leads to by now was read.
+Status check_not_read(const std::string& path) {
+  struct stat now {};
+  if (::stat(path.c_str(), &now) != 0) return Status::ok();
+  const std::string name = name_when_read(now);
+  return name.empty() ? Status::ok() : Status::error("this command has read it, as `" + name + "`");
 }
 
 /// Names of what is open already, a pipe of the shell, say: nothing takes their place.
@@ -99,11 +95,12 @@ struct Target {
   std::string end;               ///< of its links
   std::optional<mode_t> mode{};  ///< of the file that is replaced
 
-  static Result<Target> of(const std::string& path);
+  static Result<Target> of(const std::string& path, Replaces replaces);
 };
 
-Result<Target> Target::of(const std::string& path) {
+Result<Target> Target::of(const std::string& path, Replaces replaces) {
   if (path.empty()) return Status::error("the name is empty");
+  if (Status status = replaces == Replaces::Anything ? Status::ok() : check_not_read(path); !status) return status;
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (exists && S_ISDIR(old.st_mode)) return Status::error("is a directory");
@@ -116,6 +113,19 @@ Result<Target> Target::of(const std::string& path) {
 }
 
 }  // namespace
+
+std::optional<std::string> end_of_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as in Linux
+  std::error_code error;
+  fs::path end = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    if (!fs::is_symlink(end, error)) return end.string();
+    const fs::path next = fs::read_symlink(end, error);
+    if (error) return std::nullopt;
+    end = next.is_absolute() ? next : end.parent_path() / next;
+  }
+  return std::nullopt;
+}
 
 FileReplacement::~FileReplacement() {
   if (file_.is_open() && !beside_.empty()) ::unlink(beside_.c_str());
@@ -134,9 +144,10 @@ Status FileReplacement::open_beside() {
 }
 
 Result<FileReplacement> FileReplacement::write(const std::string& path,
-                                               const std::vector<std::span<const char>>& pieces) {
+                                               const std::vector<std::span<const char>>& pieces, Replaces replaces) {
   FileReplacement made;
-  const Result<Target> target = Target::of(path);
+  made.replaces_ = replaces;
+  const Result<Target> target = Target::of(path, replaces);
   if (!target) return target.status();
   if (target->is_in_place) {
     Result<Descriptor> opened = open_in_place(path);
@@ -153,7 +164,7 @@ Result<FileReplacement> FileReplacement::write(const std::string& path,
 }
 
 Status FileReplacement::check(const std::string& path) {
-  const Result<Target> target = Target::of(path);
+  const Result<Target> target = Target::of(path, Replaces::WhatWasNotRead);
   if (!target) return target.status();
   // Who may write to a stream that is open need not be allowed to open it.
   if (target->is_in_place && is_standard_stream(path)) return open_in_place(path).status();
@@ -166,6 +177,9 @@ Status FileReplacement::check(const std::string& path) {
 Status FileReplacement::commit() {
   if (!file_.is_open()) return Status::ok();
   if (!target_.empty()) {
+    // It may have been read since this began.
+    if (Status status = replaces_ == Replaces::Anything ? Status::ok() : check_not_read(target_); !status)
+      return status;
     while (beside_.empty()) {
       const std::string name = unique_name(target_);
       const std::string file = path_of(file_.get());

@@ -8,9 +8,11 @@
 // A process that is killed before `commit` leaves nothing. Where the file system has no files without names, the file
 // is called `TARGET.PROCESS-NUMBER.partial` meanwhile; no file and no link that exists is written to or followed. A
 // target that is a link stays one: what it leads to is replaced. A device or a pipe, and what lies in /dev or /proc,
-// cannot be replaced and is written to as it is.
+// cannot be replaced and is written to as it is. A file that the program has read is refused (files_read.h).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,10 +22,17 @@
 
 namespace collage::runtime {
 
+/// What a file may take the place of.
+enum class Replaces : uint8_t {
+  WhatWasNotRead,
+  Anything  ///< a formatter writes what it has read
+};
+
 class FileReplacement {
  public:
   /// Messages of failures do not name the path.
-  static Result<FileReplacement> write(const std::string& path, const std::vector<std::span<const char>>& pieces);
+  static Result<FileReplacement> write(const std::string& path, const std::vector<std::span<const char>>& pieces,
+                                       Replaces replaces = Replaces::WhatWasNotRead);
 
   /// What would keep `write` from beginning now: known before there is something to write. Leaves nothing behind. A
   /// pipe is not opened, since that would end it for its reader.
@@ -42,7 +51,11 @@ class FileReplacement {
 
   Descriptor file_;
   std::string target_;  ///< empty: written in place
+  Replaces replaces_ = Replaces::WhatWasNotRead;
   std::string beside_;  ///< its name for now; empty: it has none
 };
+
+/// Where the links that start at `path` end, whether or not something is there; nullopt if they run in a cycle.
+std::optional<std::string> end_of_links(const std::string& path);
 
 }  // namespace collage::runtime

@@ -40,7 +40,9 @@ std::optional<std::string> read_term(const std::string& text, Term* term) {
     } else if (std::isalpha(static_cast<unsigned char>(text[i])) != 0) {
       (term->has_dots ? term->after : term->before).push_back(text[i]);
     } else {
-      return std::string("the equation has the character `") + text[i] + "`";
+      std::string problem = "the equation has the character `";
+      problem.append(1, text[i]).append("`");
+      return problem;
     }
   }
   return std::nullopt;

@@ -70,7 +70,8 @@ inline constexpr size_t kMostHosts = 1024;
 Status write_cluster_package(const std::string& path, const std::vector<Package>& parts);
 
 /// Fails with the reason, which does not name the file, for anything but a whole package of one shape and one host that
-/// this machine can run. In a package that was read, the plan is valid, and its kernels are in its code.
+/// this machine can run. In a package that was read, the plan is valid as far as its numbers show it (plan/validate.h),
+/// and its kernels are in its code. It is a program none the less: its code does with the process what it likes.
 Result<Package> read_package(const std::string& path);
 
 class PackageFile;

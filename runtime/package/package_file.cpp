@@ -11,6 +11,7 @@
 
 #include "runtime/core/checked_size.h"
 #include "runtime/io/file_bytes.h"
+#include "runtime/io/files_read.h"
 #include "runtime/io/mapped_bytes.h"
 #include "runtime/package/content_hash.h"
 #include "runtime/package/shallow_json.h"
@@ -129,6 +130,7 @@ Result<PackageFile> PackageFile::open(const std::string& path, int threads) {
   if (::fstat(file->get(), &status) != 0) return Status::error(std::string("cannot read: ") + std::strerror(errno));
   if (S_ISDIR(status.st_mode)) return Status::error("cannot read: is a directory");
   if (!S_ISREG(status.st_mode)) return Status::error("is not a regular file");
+  note_read(status, path);
   const auto file_bytes = static_cast<size_t>(status.st_size);
   // Nothing of a foreign file is mapped, however large it is.
   char beginning[kTableAt];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a file whose bytes are as written to a plan that this machine can run. Nothing of what the file says is
 // believed: a package may come from a program that is not ours.
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 
@@ -10,17 +8,17 @@
 #include "runtime/core/checked_size.h"
 #include "runtime/core/code_features.h"
 #include "runtime/core/external_functions.h"
-#include "runtime/core/host_space.h"
 #include "runtime/core/joined.h"
 #include "runtime/core/tiles.h"
 #include "runtime/package/package.h"
 #include "runtime/package/package_file.h"
 #include "runtime/package/plan_archive.h"
-#include "runtime/package/plan_calls.h"
 #include "runtime/package/plan_ports.h"
 #include "runtime/package/shallow_json.h"
 #include "runtime/package/shape_archive.h"
 #include "runtime/package/stored_code.h"
+#include "runtime/plan/memory_need.h"
+#include "runtime/plan/plan_calls.h"
 #include "runtime/plan/validate.h"
 #include "runtime/pool/pool.h"
 
@@ -181,22 +179,7 @@ class PackageReader {
       if (package_.code->find(call.symbol) == nullptr) missing = call.symbol;
     });
     if (!missing.empty()) return damaged("there is no code for kernel `" + missing + "`");
-    return check_memory();
-  }
-
-  /// What no machine of this size can hold is not tried.
-  Status check_memory() const {
-    const auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
-    if (pages <= 0 || page <= 0) return Status::ok();
-    const size_t memory = static_cast<size_t>(pages) * static_cast<size_t>(page);
-    size_t most = 0;
-    for (const MemorySpace& space : package_.plan.spaces) {
-      if (!is_other_host(space.name)) most = std::max(most, space.arena_bytes);
-    }
-    for_each_kernel_call(package_.plan, [&](const KernelCall& call) { most = std::max(most, call.scratch_bytes); });
-    if (most <= memory) return Status::ok();
-    return Status::error("needs " + std::to_string(most) + " bytes of memory, this machine has " +
-                         std::to_string(memory));
+    return check_memory(package_.plan);
   }
 
   const PackageFile& file_;

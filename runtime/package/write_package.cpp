@@ -26,9 +26,9 @@
 #include "runtime/package/package.h"
 #include "runtime/package/package_file.h"
 #include "runtime/package/plan_archive.h"
-#include "runtime/package/plan_calls.h"
 #include "runtime/package/plan_ports.h"
 #include "runtime/package/shape_archive.h"
+#include "runtime/plan/plan_calls.h"
 
 namespace collage::runtime {
 namespace {

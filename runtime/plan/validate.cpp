@@ -8,6 +8,7 @@
 #include "runtime/core/checked_size.h"
 #include "runtime/core/host_space.h"
 #include "runtime/core/layout.h"
+#include "runtime/kernels/check_call.h"
 #include "runtime/kernels/kernel.h"
 
 namespace collage::runtime {
@@ -298,7 +299,17 @@ class Validator {
         if (operands == &call.outputs && buffer_of(id).is_constant) return Status::error("it overwrites a constant");
       }
     }
-    return Status::ok();
+    return check_call(call.op, call.attrs, operands_of(call.inputs), operands_of(call.outputs));
+  }
+
+  /// What is known of buffers that exist, or are absent.
+  std::vector<CallOperand> operands_of(const std::vector<BufferId>& buffers) const {
+    std::vector<CallOperand> operands;
+    for (BufferId id : buffers) {
+      const StoredTensor* tensor = id < 0 ? nullptr : &buffer_of(id).tensor;
+      operands.push_back(tensor == nullptr ? CallOperand{} : CallOperand{tensor->dtype, &tensor->shape});
+    }
+    return operands;
   }
 
   Status check_operand(BufferId id, int space) const {

@@ -26,7 +26,8 @@ bool check_names(const std::vector<Port>& ports, const std::vector<NamedFile>& f
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const Port& port : ports) names.push_back(port.name);
-  for (const NamedFile& file : files) {
+  for (const NamedFile& entry : files) {
+    const NamedFile file = named_by(entry, ports);
     auto named =
         std::find_if(ports.begin(), ports.end(), [&file](const Port& port) { return is_called(port, file.name); });
     bool is_known = file.name.empty() ? ports.size() == 1 : named != ports.end();
@@ -46,15 +47,18 @@ bool check_names(const std::vector<Port>& ports, const std::vector<NamedFile>& f
 }
 
 /// Checks before the search what is read or written after the run: a wrong file name should not cost a search.
-bool check_result_files(const RunRequest& request, support::Diagnostics& diags) {
+bool check_result_files(const RunRequest& request, const ModelPorts& model, support::Diagnostics& diags) {
   bool good = true;
-  for (const NamedFile& file : request.expected) {
+  for (const NamedFile& entry : request.expected) {
+    const NamedFile file = named_by(entry, model.outputs);
     const std::string option = file.name.empty() ? "--expect" : "--expect " + file.name;
     good &= read_any_tensor(file.file, request.formats, option, diags).has_value();
   }
   if (!request.labels.empty()) good &= read_any_tensor(request.labels, request.formats, "--labels", diags).has_value();
-  for (const NamedFile& file : request.results)
+  for (const NamedFile& entry : request.results) {
+    const NamedFile file = named_by(entry, model.outputs);
     good &= can_write_tensor_file(file.file, request.formats, file.name, diags);
+  }
   return good;
 }
 
@@ -67,11 +71,19 @@ Tensor slice_of_batch(const BoundInput& input, const TensorKind& type, int64_t i
 
 }  // namespace
 
-const NamedFile* file_for(const std::vector<Port>& ports, const Port& port, const std::vector<NamedFile>& files) {
-  for (const NamedFile& file : files) {
-    if (is_called(port, file.name) || (file.name.empty() && ports.size() == 1)) return &file;
+NamedFile named_by(const NamedFile& entry, const std::vector<Port>& ports) {
+  return named_by(entry, [&ports](const std::string& name) {
+    return std::any_of(ports.begin(), ports.end(), [&name](const Port& port) { return is_called(port, name); });
+  });
+}
+
+std::optional<std::string> file_for(const std::vector<Port>& ports, const Port& port,
+                                    const std::vector<NamedFile>& files) {
+  for (const NamedFile& entry : files) {
+    const NamedFile file = named_by(entry, ports);
+    if (is_called(port, file.name) || (file.name.empty() && ports.size() == 1)) return file.file;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 bool check_input_names(const RunRequest& request, const ModelPorts& model, support::Diagnostics& diags) {
@@ -84,14 +96,14 @@ std::optional<std::vector<BoundInput>> bind_inputs(const RunRequest& request, co
   bool good = check_input_names(request, model, diags);
   good &= check_names(model.outputs, request.expected, "--expect", "output", diags);
   good &= check_names(model.outputs, request.results, "--save", "output", diags);
-  good &= check_result_files(request, diags);
+  good &= check_result_files(request, model, diags);
   for (const Port& port : model.inputs) {
-    const NamedFile* file = file_for(model.inputs, port, request.inputs);
-    if (file == nullptr && !request.is_asked) {
+    const std::optional<std::string> file = file_for(model.inputs, port, request.inputs);
+    if (!file && !request.is_asked) {
       bound.push_back({random_tensor(port.kind, 1 + bound.size()), 1});
       continue;
     }
-    if (file == nullptr) {
+    if (!file) {
       if (good) {
         diags
             .error_at(Code::InputMismatch, request.asked_by, "input `{}` ({}) is not given", port.name,
@@ -101,7 +113,7 @@ std::optional<std::vector<BoundInput>> bind_inputs(const RunRequest& request, co
       good = false;
       continue;
     }
-    std::optional<Tensor> data = read_tensor_file(file->file, request, port.kind, "--input " + port.name, diags);
+    std::optional<Tensor> data = read_tensor_file(*file, request, port.kind, "--input " + port.name, diags);
     if (!data) {
       good = false;
       continue;

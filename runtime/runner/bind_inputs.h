@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/runner/model_ports.h"
@@ -29,7 +30,10 @@ bool check_input_names(const RunRequest& request, const ModelPorts& model, suppo
 /// The inputs of one run out of the batch.
 std::vector<runtime::Tensor> inputs_of_run(const ModelPorts& model, const std::vector<BoundInput>& bound, int64_t run);
 
-/// The file given for one of the ports, or null. An entry without a name stands for the only port.
-const NamedFile* file_for(const std::vector<Port>& ports, const Port& port, const std::vector<NamedFile>& files);
+/// The entry with the longest name of a port that it begins with.
+NamedFile named_by(const NamedFile& entry, const std::vector<Port>& ports);
+/// The file given for one of the ports. An entry without a name stands for the only port.
+std::optional<std::string> file_for(const std::vector<Port>& ports, const Port& port,
+                                    const std::vector<NamedFile>& files);
 
 }  // namespace collage::runner

@@ -17,12 +17,12 @@ std::optional<runtime::ShapeChoice> choose_shape(RunRequest& request, const runt
   std::vector<std::optional<runtime::Shape>> shapes;
   for (const Port& input : inputs) {
     shapes.emplace_back();
-    const NamedFile* file = file_for(inputs, input, request.inputs);
-    if (file == nullptr || !is_tensor_file(file->file, request.formats)) continue;
+    const std::optional<std::string> file = file_for(inputs, input, request.inputs);
+    if (!file || !is_tensor_file(*file, request.formats)) continue;
     const std::optional<runtime::Tensor> tensor =
-        read_any_tensor(file->file, request.formats, "--input " + input.name, diags);
+        read_any_tensor(*file, request.formats, "--input " + input.name, diags);
     if (!tensor) return std::nullopt;
-    request.read.insert_or_assign(file->file, *tensor);
+    request.read.insert_or_assign(*file, *tensor);
     shapes.back() = tensor->shape();
     if (!request.labels.empty() && !shapes.back()->empty()) shapes.back()->front() = 1;
   }

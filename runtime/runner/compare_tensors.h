@@ -11,7 +11,7 @@ struct TensorDifference {
   bool passed = false;
 };
 
-/// max |a - b| <= tolerance * max |b| + slack passes. Integers and bools must be equal.
+/// max |a - b| <= tolerance * max |b| + slack passes; of integers max |a - b| <= slack. Bools must be equal.
 TensorDifference compare(const runtime::Tensor& got, const runtime::Tensor& reference, double tolerance,
                          double slack = 0);
 

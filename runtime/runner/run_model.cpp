@@ -30,10 +30,10 @@ bool compare_expected(const RunRequest& request, const ModelPorts& model, RunRes
   bool good = true;
   const std::vector<Tensor>& outputs = result->outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const NamedFile* file = file_for(model.outputs, model.outputs[i], request.expected);
-    if (file == nullptr) continue;
+    const std::optional<std::string> file = file_for(model.outputs, model.outputs[i], request.expected);
+    if (!file) continue;
     const std::string& name = model.outputs[i].name;
-    std::optional<Tensor> expected = read_any_tensor(file->file, request.formats, "--expect " + name, diags);
+    std::optional<Tensor> expected = read_any_tensor(*file, request.formats, "--expect " + name, diags);
     if (!expected) return false;
     if (expected->shape() != outputs[i].shape() || expected->dtype() != outputs[i].dtype()) {
       return diags.error_at(Code::CheckFailed, "--expect " + name, "the file holds {}, the output is {}",
@@ -55,10 +55,9 @@ bool save_results(const RunRequest& request, const ModelPorts& model, const std:
   bool good = true;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Port& port = model.outputs[i];
-    const NamedFile* file = file_for(model.outputs, port, request.results);
-    if (file != nullptr)
-      good &= write_tensor_file(file->file, request.formats, port.alias.empty() ? port.name : port.alias, outputs[i],
-                                diags);
+    const std::optional<std::string> file = file_for(model.outputs, port, request.results);
+    if (!file) continue;
+    good &= write_tensor_file(*file, request.formats, port.alias.empty() ? port.name : port.alias, outputs[i], diags);
   }
   return good;
 }

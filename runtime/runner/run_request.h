@@ -2,6 +2,7 @@
 // What is to be run on which files, as plain data, and how its parts are written on a command line.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,7 +22,13 @@ struct NamedFile {
   std::string name;
   std::string file;
 };
+/// The name ends at the first `=`: `named_by` tells it from one that is part of the name.
 NamedFile parse_named_file(const std::string& text);
+/// The entry with the longest known name that it begins with: `a=b=c.npy` is `c.npy` for `a=b` where that is known.
+/// Unchanged where none is known.
+NamedFile named_by(const NamedFile& entry, const std::function<bool(const std::string&)>& is_known);
+/// The files that the entry may mean, whatever names there are: `b=c.npy` and `c.npy` of `a=b=c.npy`.
+std::vector<std::string> files_meant(const NamedFile& entry);
 
 /// `0.5`, `1/255`. Returns nullopt for any other text.
 std::optional<double> parse_number(std::string_view text);

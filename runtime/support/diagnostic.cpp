@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 
 #include "runtime/support/visible.h"
 #include "runtime/support/written_name.h"
@@ -33,30 +34,34 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-/// The source line, cut to the width of a terminal and with control characters as `?`, then a line with carets under
-/// the part of `span` that lies on it.
+/// The source line, cut to the width of a terminal and with `?` for what a terminal would obey, then a line with carets
+/// under the part of `span` that lies on it.
 std::string excerpt(const SourceManager& sources, const Span& span) {
   constexpr size_t kShown = 160;
-  std::string line(sources.line_at(span.file, span.begin));
-  LineColumn at = sources.position(span.file, span.begin);
-  size_t column = std::min(static_cast<size_t>(at.column - 1), line.size());
-  size_t cut = column < kShown ? 0 : column - kShown / 2;
-  std::string prefix = cut > 0 ? "..." : "";
-  std::string shown = prefix + line.substr(cut, kShown) + (line.size() > cut + kShown ? "..." : "");
-  for (char& c : shown) {
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) c = '?';
-  }
-  column += prefix.size() - cut;
-  size_t room = shown.size() > column ? shown.size() - column : 0;
-  size_t width = std::min<size_t>(span.end > span.begin ? span.end - span.begin : 1, room);
+  constexpr std::string_view kDots = "...";
+  const std::string_view line = sources.line_at(span.file, span.begin);
+  const LineColumn at = sources.position(span.file, span.begin);
+  const size_t column = std::min(static_cast<size_t>(at.column - 1), line.size());
+  size_t begin = column < kShown ? 0 : column - kShown / 2;
+  while (begin < column && continues_character(line[begin])) ++begin;
+  size_t end = std::min(begin + kShown, line.size());
+  while (end < line.size() && continues_character(line[end])) ++end;
+  const size_t wanted = span.end > span.begin ? span.end - span.begin : 1;
+  size_t marked_end = std::min(column + wanted, end);
+  while (marked_end < end && continues_character(line[marked_end])) ++marked_end;
+  const std::string_view dots = end < line.size() ? kDots : "";
+  const std::string before = (begin > 0 ? std::string(kDots) : "") + masked(line.substr(begin, column - begin));
+  const std::string marked = masked(line.substr(column, marked_end - column));
+  const std::string after = masked(line.substr(marked_end, end - marked_end)).append(dots);
   std::string pad;
-  for (char c : shown.substr(0, column)) {
+  for (char c : before) {
     if (!continues_character(c)) pad += c == '\t' ? '\t' : ' ';
   }
-  std::string marked = shown.substr(column, width);
-  width -= static_cast<size_t>(std::count_if(marked.begin(), marked.end(), continues_character));
-  std::string carets = "^" + std::string(width > 1 ? width - 1 : 0, '~');
-  return fmt::format("{:>5} | {}\n{:>5} | {}{}\n", at.line, shown, "", pad, carets);
+  const auto characters = std::count_if(marked.begin(), marked.end(), [](char c) { return !continues_character(c); });
+  const size_t width = static_cast<size_t>(characters) +
+                       std::min(column + std::max(wanted, marked_end - column) - marked_end, dots.size());
+  const std::string carets = "^" + std::string(width > 1 ? width - 1 : 0, '~');
+  return fmt::format("{:>5} | {}{}{}\n{:>5} | {}{}\n", at.line, before, marked, after, "", pad, carets);
 }
 
 std::string render_part(const SourceManager& sources, const Span& span, std::string_view where, std::string_view label,
@@ -75,20 +80,22 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   auto same = [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
   };
-  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  const size_t width = b.size() + 1;
+  std::vector<size_t> costs((a.size() + 1) * width);
+  const auto cost = [&](size_t i, size_t j) -> size_t& { return costs[i * width + j]; };
   for (size_t i = 0; i <= a.size(); ++i) {
     for (size_t j = 0; j <= b.size(); ++j) {
       if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
+        cost(i, j) = i + j;
         continue;
       }
-      cost[i][j] =
-          std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1)});
+      cost(i, j) =
+          std::min({cost(i - 1, j) + 1, cost(i, j - 1) + 1, cost(i - 1, j - 1) + (same(a[i - 1], b[j - 1]) ? 0 : 1)});
       bool swapped = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
-      if (swapped) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      if (swapped) cost(i, j) = std::min(cost(i, j), cost(i - 2, j - 2) + 1);
     }
   }
-  return cost[a.size()][b.size()];
+  return cost(a.size(), b.size());
 }
 
 /// A character of names in both languages.
@@ -238,7 +245,9 @@ std::string Diagnostics::render(size_t first) const {
   });
   std::string text;
   std::string previous;
+  std::map<std::pair<Code, Severity>, size_t> alike;
   for (const DiagnosticRecord* record : order) {
+    if (alike[{record->code, record->severity}]++ >= kMostAlike) continue;
     std::string_view label = record->severity == Severity::Error ? "error" : "warning";
     std::string part = render_part(sources_, record->span, record->where, label,
                                    fmt::format("{} [{}]", visible(record->message), code_text(record->code)));
@@ -247,6 +256,10 @@ std::string Diagnostics::render(size_t first) const {
       part += render_part(sources_, note.span, "", "note", visible(note.message, Lines::Keep));
     if (part != previous) text += part;
     previous = std::move(part);
+  }
+  for (const auto& [kind, count] : alike) {
+    if (count > kMostAlike)
+      text += fmt::format("note: {} more of {} are not shown\n", count - kMostAlike, code_text(kind.first));
   }
   return text;
 }
@@ -257,7 +270,8 @@ std::string closest(std::string_view word, const std::vector<std::string>& candi
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   std::string best;
   for (const std::string& candidate : candidates) {
-    if (candidate.size() > word.size() + best_distance) continue;
+    // Each letter that one has more is a difference.
+    if (candidate.size() >= word.size() + best_distance || word.size() >= candidate.size() + best_distance) continue;
     size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;

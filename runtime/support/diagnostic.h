@@ -146,7 +146,10 @@ class Diagnostics {
   /// Adds those for which `wanted` holds.
   void add_errors(const Diagnostics& other, const std::function<bool(const DiagnosticRecord&)>& wanted);
 
-  /// Prints all diagnostics from the index `first` on, sorted by file and place, equal ones once:
+  /// How many of one code are printed. A file may have a mistake in each of a million lines.
+  static constexpr size_t kMostAlike = 100;
+
+  /// Prints the diagnostics from the index `first` on, sorted by file and place, equal ones once:
   ///
   ///     mlp.ir:7:15: error: inner dimensions differ: 128 and 64 [CG0203]
   ///        7 |   %h = MatMul(%x, %w1)

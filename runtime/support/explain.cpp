@@ -3,6 +3,8 @@
 
 #include <cctype>
 
+#include "runtime/support/print.h"
+
 namespace collage::support {
 namespace {
 
@@ -45,7 +47,7 @@ std::string explanation(Code code) {
 bool explain(const std::string& text) {
   std::optional<Code> code = parse_code(normal_form(text));
   if (code) {
-    fmt::print("{}", explanation(*code));
+    support::print("{}", explanation(*code));
     return true;
   }
   std::vector<std::string> known;
@@ -54,8 +56,8 @@ bool explain(const std::string& text) {
     known.emplace_back(code_name(each));
   }
   std::string near = closest(normal_form(text), known);
-  fmt::print(stderr, "error: no diagnostic has the code `{}`\n", text);
-  if (!near.empty()) fmt::print(stderr, "note: did you mean `{}`?\n", near);
+  support::print(stderr, "error: no diagnostic has the code `{}`\n", text);
+  if (!near.empty()) support::print(stderr, "note: did you mean `{}`?\n", near);
   return false;
 }
 

@@ -76,10 +76,13 @@ bool is_trusted(const struct stat& file) {
 }  // namespace
 
 std::string user_cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache != nullptr && *cache != '\0') return (fs::path(cache) / "collage").string();
-  if (home != nullptr && *home != '\0') return (fs::path(home) / ".cache" / "collage").string();
+  const auto folder_of = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    const fs::path folder = value == nullptr ? "" : value;
+    return folder.is_absolute() ? folder : fs::path();
+  };
+  if (const fs::path cache = folder_of("XDG_CACHE_HOME"); !cache.empty()) return (cache / "collage").string();
+  if (const fs::path home = folder_of("HOME"); !home.empty()) return (home / ".cache" / "collage").string();
   return "";
 }
 

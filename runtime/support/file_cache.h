@@ -15,7 +15,8 @@
 
 namespace collage::support {
 
-/// `$XDG_CACHE_HOME/collage`, else `~/.cache/collage`; empty if neither variable is set.
+/// `$XDG_CACHE_HOME/collage`, else `~/.cache/collage`; empty if neither variable is an absolute path: any other would
+/// mean another folder with each folder that a program is started in.
 std::string user_cache_folder();
 
 class FileCache {

@@ -12,6 +12,14 @@ namespace {
 /// Editors on Windows write it before UTF-8; it is not part of the text.
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+/// Where the lines of a text begin: a file may have as many mistakes as lines, and each is looked for.
+std::vector<uint32_t> begins_of_lines(std::string_view text) {
+  std::vector<uint32_t> begins = {0};
+  for (size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+    begins.push_back(static_cast<uint32_t>(at + 1));
+  return begins;
+}
+
 /// Fails where it is visible before parsing that `bytes` cannot be text of ours.
 runtime::Status check_text(std::string_view bytes) {
   using runtime::Status;
@@ -71,7 +79,8 @@ FileId SourceManager::add(std::string name, std::string text) {
 }
 
 FileId SourceManager::add(std::string name, SharedText text) {
-  files_.push_back({std::move(name), std::move(text)});
+  std::vector<uint32_t> lines = begins_of_lines(*text);
+  files_.push_back({std::move(name), std::move(text), std::move(lines)});
   return FileId{static_cast<int32_t>(files_.size()) - 1};
 }
 
@@ -94,24 +103,31 @@ std::string_view SourceManager::text(const Span& span) const {
   return all.substr(begin, end - begin);
 }
 
+size_t SourceManager::line_index(const File& file, uint32_t offset) const {
+  const auto next = std::upper_bound(file.lines.begin(), file.lines.end(), offset);
+  return static_cast<size_t>(next - file.lines.begin()) - 1;
+}
+
 LineColumn SourceManager::position(FileId id, uint32_t offset) const {
-  std::string_view before = text(id).substr(0, offset);
-  LineColumn position;
-  position.line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
-  size_t newline = before.rfind('\n');
-  position.column =
-      static_cast<int>(newline == std::string_view::npos ? before.size() : before.size() - newline - 1) + 1;
-  return position;
+  const File& in = file(id);
+  const size_t line = line_index(in, offset);
+  const size_t at = std::min<size_t>(offset, in.text->size());
+  return {static_cast<int>(line) + 1, static_cast<int>(at - in.lines[line]) + 1};
 }
 
 std::string_view SourceManager::line_at(FileId id, uint32_t offset) const {
-  std::string_view all = text(id);
-  size_t at = std::min<size_t>(offset, all.size());
-  size_t begin = at == 0 ? 0 : all.rfind('\n', at - 1) + 1;
-  size_t end = std::min(all.find('\n', at), all.size());
-  std::string_view line = all.substr(begin, end - begin);
+  const File& in = file(id);
+  const size_t index = line_index(in, offset);
+  const bool is_last = index + 1 == in.lines.size();
+  const size_t begin = in.lines[index], end = is_last ? in.text->size() : in.lines[index + 1] - 1;
+  std::string_view line = std::string_view(*in.text).substr(begin, end - begin);
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   return line;
+}
+
+std::string location_text(const Span& span, const SourceManager& sources) {
+  if (!span.is_valid()) return "";
+  return std::string(sources.name(span.file)) + ":" + std::to_string(sources.position(span.file, span.begin).line);
 }
 
 }  // namespace collage::support

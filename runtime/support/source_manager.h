@@ -2,6 +2,7 @@
 // Has the text of every file that the compiler reads. A file is read once; ids stay valid as long as the manager.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/support/file_access.h"
 #include "runtime/support/span.h"
@@ -60,10 +62,16 @@ class SourceManager {
   struct File {
     std::string name;
     SharedText text;
+    std::vector<uint32_t> lines;  ///< where they begin
   };
+  /// The index of the line that holds `offset`, the end of the text at most.
+  size_t line_index(const File& file, uint32_t offset) const;
   const File& file(FileId id) const { return files_[static_cast<size_t>(id.index)]; }
   std::deque<File> files_;
   std::map<std::string, SharedText> in_memory_;  ///< by path
 };
+
+/// `rules/npu.rules:19`, where the span begins; empty if it is not valid.
+std::string location_text(const Span& span, const SourceManager& sources);
 
 }  // namespace collage::support

@@ -13,9 +13,9 @@ bool refuse(const std::string& path, const runtime::Status& why, Diagnostics& di
 
 }  // namespace
 
-bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags) {
+bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags, runtime::Replaces replaces) {
   FileGroup alone;
-  return alone.add(path, contents, diags) && alone.commit(diags);
+  return alone.add(path, runtime::FileReplacement::write(path, {contents}, replaces), diags) && alone.commit(diags);
 }
 
 bool can_write(const std::string& path, const std::string& option, Diagnostics& diags) {
@@ -26,6 +26,14 @@ bool can_write(const std::string& path, const std::string& option, Diagnostics& 
     return diags.error_at(Code::CannotWrite, option, "{}: `{}` is no folder", path, folder.string());
   const runtime::Status status = runtime::FileReplacement::check(path);
   return status || diags.error_at(Code::CannotWrite, option, "cannot write `{}`: {}", path, status.message());
+}
+
+bool can_write_unnamed(const std::string& path, const std::string& what, Diagnostics& diags) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return can_write(path, what, diags);
+  const std::string end = std::filesystem::read_symlink(path, error).string();
+  return diags.error_at(Code::CannotWrite, what, "`{}` is a link to `{}`, which nobody has named", path, end)
+      .note("`-o {}` writes to where it leads", path);
 }
 
 bool FileGroup::add(const std::string& path, runtime::Result<runtime::FileReplacement> file, Diagnostics& diags) {

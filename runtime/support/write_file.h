@@ -13,11 +13,15 @@
 namespace collage::support {
 
 /// Returns false after a CannotWrite error.
-bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags);
+bool write_file(const std::string& path, std::string_view contents, Diagnostics& diags,
+                runtime::Replaces replaces = runtime::Replaces::WhatWasNotRead);
 
 /// Whether a file that an option asks for can be written, as far as that is known before there is something to write.
 /// Empty: no file is asked for. Returns false after a CannotWrite error.
 bool can_write(const std::string& path, const std::string& option, Diagnostics& diags);
+
+/// The same of a file that no option names, `what` for messages: it may not be a link, which can lead anywhere.
+bool can_write_unnamed(const std::string& path, const std::string& what, Diagnostics& diags);
 
 /// Files that belong together, a model and its weights: none gets its name before all are whole. Functions return false
 /// after a CannotWrite error.

@@ -30,7 +30,7 @@ Backends::Backends(const codegen::CodeTarget& code, std::set<std::string, std::l
   auto rules = sema::load_rules(sources_, {COLLAGE_SOURCE_DIR "/rules"}, diags);
   if (!rules) throw std::runtime_error(diags.render());
   rules_ = std::move(*rules);
-  auto activations = request::activate(rules_, {{}, {}, {}, true}, diags, code);
+  auto activations = request::activate(rules_, {.allows_simulated = true}, diags, code);
   if (!activations) throw std::runtime_error(diags.render());
   activations_ = std::move(*activations);
 }

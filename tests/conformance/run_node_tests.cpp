@@ -119,6 +119,7 @@ std::vector<Test> tests_in(const fs::path& root, const std::string& only) {
 request::Settings settings_of(const Way& way) {
   request::Settings settings;
   if (!way.strategy.empty()) settings.strategy = way.strategy;
+  settings.allows_simulated = true;
   settings.costs.mode = request::CostMode::Estimate;
   settings.costs.database = "";
   settings.cache = "";

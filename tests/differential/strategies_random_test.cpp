@@ -63,6 +63,11 @@ TEST(StrategiesRandom, EveryOrderOfPriorityAndEveryBackendAlone) {
     } while (std::next_permutation(order.begin(), order.end()));
     for (Kind kind : {Kind::Greedy, Kind::Eager, Kind::Merge, Kind::Tvm})
       expect_never_cheaper(problem, {kind, {}}, seed);
+    for (const Strategy& policy : policy_strategies()) expect_never_cheaper(problem, policy, seed);
+    for (size_t least : {size_t{1}, size_t{2}}) {
+      expect_never_cheaper(problem, {Kind::Litert, {}, {3, least}}, seed);
+      expect_never_cheaper(problem, {Kind::TorchTensorrt, {}, {least}}, seed);
+    }
   }
 }
 
@@ -126,6 +131,7 @@ TEST(StrategiesRandom, OneBackendIsNeverWorseThanItsOwnPartitioning) {
       const Problem problem = only(whole, backend);
       expect_never_cheaper(problem, {Kind::Priority, {backend}}, seed);
       expect_never_cheaper(problem, {Kind::Merge, {}}, seed);
+      for (const Strategy& policy : policy_strategies()) expect_never_cheaper(problem, policy, seed);
     }
   }
 }

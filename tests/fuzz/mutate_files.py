@@ -11,11 +11,13 @@ fault: the input is kept, and the exit code of this script is 1.
 """
 import argparse
 import collections
+import json
 import pathlib
 import random
 import re
 import resource
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -39,6 +41,7 @@ MODEL = """model @m(%x: f32[1, 4, 8, 8]) -> (%y: f32[1, 4, 8, 8]) {
 }
 """
 EDGES = [0, 1, -1, 2, 3, 7, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, -2**31, 2**32, 2**53, 2**62, 2**63 - 1, -2**63]
+HIDDEN = ["\x1b[2J", "\x9b31m", "\u202eabc", "\u2066", "\u200b", "\x7f", "a\nerror: b"]
 WORDS = ["nan", "inf", "-inf", "1e308", "-0.0", "1e-320", "0x10", "", "\"", "{", "}", "[", "(", "%", "@", "//", "\0", "\x1b[2J"]
 
 
@@ -173,6 +176,74 @@ def damage_protobuf(data, rng, depth=0):
     return write_message(rows)
 
 
+def damage_json(data, rng):
+    """One value, somewhere: gone, of another kind, at the edge of what there is, or a text that no terminal shows."""
+    def places(value, path=()):
+        yield path
+        for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+            yield from places(value[key], (*path, key))
+
+    try:
+        document = json.loads(data)
+    except ValueError:
+        return damage_bytes(data, rng)
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        *way, last = rng.choice([path for path in places(document) if path] or [("none",)])
+        holder = document
+        for key in way:
+            holder = holder[key]
+        new = rng.choice([rng.choice(EDGES), rng.choice(EDGES) + 0.5, 1e308, None, True, [], {}, "", rng.choice(HIDDEN), [1, 2], "percentile 1e9"])
+        how = rng.randrange(6)
+        if how == 0 and isinstance(holder, dict):
+            holder.pop(last, None)
+        elif how == 1 and isinstance(holder, dict) and last in holder:
+            holder[rng.choice([*HIDDEN, "x", "other"])] = holder.pop(last)
+        elif how == 2 and isinstance(holder, list) and holder:
+            holder.append(holder[0])
+        elif isinstance(holder, dict) or (isinstance(last, int) and last < len(holder)):
+            holder[last] = new
+    return json.dumps(document).encode("utf-8", "surrogatepass")
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+STATEMENTS = [
+    f"DROP TABLE measurement; CREATE VIEW measurement AS {ENDLESS} SELECT i AS environment, i AS candidate, i AS cost_ps FROM n",
+    f"DROP TABLE environment; CREATE VIEW environment AS {ENDLESS} SELECT i AS id, hex(zeroblob(1000000)) AS text FROM n",
+    "CREATE TRIGGER more AFTER INSERT ON measurement BEGIN INSERT INTO environment(text) SELECT randomblob(1000) FROM measurement; END",
+    "CREATE INDEX slow ON measurement(length(candidate))",
+    "ALTER TABLE measurement ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(100000000)))",
+    "CREATE TABLE other(a); DROP TABLE reference",
+    "INSERT INTO environment(text) VALUES(hex(zeroblob(20000000)))",
+    "UPDATE measurement SET candidate = candidate || hex(zeroblob(9000000)) WHERE candidate LIKE '%7'",
+    "PRAGMA user_version = 7", "PRAGMA application_id = 1", "PRAGMA journal_mode = DELETE",
+    "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = 'CREATE TABLE measurement(a)' WHERE name = 'measurement'",
+    "PRAGMA writable_schema = ON; INSERT INTO sqlite_master SELECT type, name || '2', tbl_name, rootpage, sql FROM sqlite_master",
+    "PRAGMA writable_schema = ON; UPDATE sqlite_master SET rootpage = 2",
+    "DELETE FROM environment",
+]
+
+
+def damage_database(data, rng):
+    """Tables, rows and settings of a database, by SQL: views that do not end, values that no measurement has."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "costs.sqlite"
+        path.write_bytes(data)
+        database = sqlite3.connect(path, isolation_level=None)
+        database.execute("PRAGMA journal_mode = DELETE")
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            column = rng.choice(["environment", "candidate", "cost_ps", "spread_ps", "runs", "failure", "timeout_ps", "date", "disturbance", "repeated"])
+            value = rng.choice([*EDGES, 1.5, None, b"\0\xff", *HIDDEN, "9" * 30])
+            try:
+                if rng.random() < 0.5:
+                    database.executescript(rng.choice(STATEMENTS))
+                else:
+                    database.execute(f"UPDATE OR IGNORE measurement SET {column} = ? WHERE candidate LIKE ?", (value, f"%{rng.randrange(10)}"))
+            except (sqlite3.Error, OverflowError):
+                pass
+        database.close()
+        return path.read_bytes()
+
+
 # ---- what is damaged, and who reads it ----
 
 class Kinds:
@@ -183,6 +254,7 @@ class Kinds:
         (folder / "m.ir").write_text(MODEL)
         self.rules = str(ROOT / "rules" / "host.rules")
         self.npu = str(ROOT / "tests" / "filetests" / "driver" / "Inputs" / "acc.rules")
+        self.near = ROOT / "tests" / "filetests" / "quantize" / "Inputs" / "near.rules"
         self.made = {}
 
     def program(self, name):
@@ -215,6 +287,10 @@ class Kinds:
         rules = [[self.program("collage-rules"), *command, "FILE"] for command in (["check"], ["test"], ["list", "--json"])]
         tensor = [[*collagec, "run", model, *host, "--input", "x=FILE"]]
         self.write_tensors(made)
+        database = self.write_database(made)
+        costs = [[*collagec, "costs", *command] for command in (
+            ["list", "--cost-db", "FILE"], ["show", "", "--cost-db", "FILE"], ["export", "OUT.csv", "--cost-db", "FILE"],
+            ["merge", "FILE", "--cost-db", "OUT.sqlite"], ["prune", "--older", "1", "--dry-run", "--cost-db", "FILE"], ["prune", "--older", "1", "--cost-db", "FILE"])]
         return {
             "model": (damage_text, ".ir", [*tests.glob("*/*.ir"), *ROOT.glob("examples/**/*.ir")], read),
             "placed": (damage_text, ".ir", made.glob("*.placed.ir"), read),
@@ -231,11 +307,13 @@ class Kinds:
             "certificate": (damage_text, ".json", made.glob("*.json"),
                             [[self.program("collage-check-certificate"), "FILE"], [self.program("collage-check-plan"), model, self.rules, "FILE"]]),
             "package": (damage_bytes, ".collage", made.glob("*.collage"),
-                        [[self.program("collage-run"), "FILE"], [self.program("collage-run"), "--about", "FILE"]]),
+                        [[self.program("collage-run"), *command, "FILE"] for command in ([], ["--about"], ["--placed"])]),
             "costs": (damage_text, ".csv", [self.write_costs(made)],
                       [[*collagec, "costs", "import", "FILE", "--cost-db", "OUT.sqlite"]]),
-            "database": (damage_bytes, ".sqlite", [self.write_database(made)],
-                         [[*collagec, "costs", "list", "--cost-db", "FILE"], [*collagec, "costs", "export", "OUT.csv", "--cost-db", "FILE"]]),
+            "database": (damage_bytes, ".sqlite", [database], costs),
+            "schema": (damage_database, ".sqlite", [database], costs),
+            "calibration": (damage_json, ".json", [self.write_calibration(made)],
+                            [[*collagec, str(self.folder / "product.ir"), "-r", str(self.near), *quick, "--calibration", "FILE", "--emit=placement"]]),
         }
 
     def write_tensors(self, made):
@@ -260,6 +338,13 @@ class Kinds:
                                         chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in levels))) + chunk(b"IEND", b""))
         return [made / "grey.pgm", made / "grey.png"]
 
+    def write_calibration(self, made):
+        path, model = made / "calibration.json", self.folder / "product.ir"
+        model.write_text("model @p(%x: f32[1, 2]) -> (%y: f32[1, 3]) {\n  %w = const random seed 1 : f32[2, 3]\n  %y = MatMul(%x, %w)\n}\n")
+        subprocess.run([self.program("collagec"), str(model), "-r", str(self.near), "--costs=estimate", "--calibrate", "x=random", "--save-calibration", str(path),
+                        "-o", str(made / "product.placed.ir")], check=True, stdout=subprocess.DEVNULL)
+        return path
+
     def write_costs(self, made):
         path = made / "costs.csv"
         rows = "".join(f"machine,candidate {i},{1000 * i + 5},{i},{i + 1},,0,1700000000,\n" for i in range(20))
@@ -278,7 +363,7 @@ def limit():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-CONTROLS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def run(command, folder):
@@ -294,7 +379,7 @@ def run(command, folder):
         return f"signal {-done.returncode}", done.stdout, seconds
     if done.returncode not in (0, 1, 2, 4):
         return f"exit code {done.returncode}", done.stdout, seconds
-    if CONTROLS.search(done.stdout) and b"-o" not in [word.encode() for word in command]:
+    if CONTROLS.search(done.stdout.decode("utf-8", "replace")) and b"-o" not in [word.encode() for word in command]:
         return "control characters", done.stdout, seconds
     if b"error: out of " in done.stdout:
         return "limit", done.stdout, seconds

@@ -2,15 +2,18 @@
 // Packages -> plans. An input that begins as a package does is read as it is. Any other is taken for a section of a
 // package that is good otherwise, with hashes that fit, since no fuzzer finds those: for the table of shapes where it
 // begins as an object of JSON does, else for the plan. It is refused with a reason, or valid, and then it can be
-// loaded, or is refused with a reason there; a valid table chooses for any shape, or refuses it with a reason.
+// loaded, or is refused with a reason there; a valid table chooses for any shape, or refuses it with a reason. What was
+// loaded runs, where it is of reference kernels whose operands are examined (kernels/check_call.h), and not too long.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 
 #include "runtime/core/host_capabilities.h"
 #include "runtime/exec/executor.h"
+#include "runtime/kernels/check_call.h"
 #include "runtime/package/package.h"
 #include "runtime/package/package_file.h"
 #include "tests/fuzz/check_input.h"
@@ -94,6 +97,32 @@ void check_choices(const runtime::ShapeTable& table) {
   }
 }
 
+/// Whether a call is of the table of rules, and computes no more than some million elements.
+bool is_small_and_examined(const runtime::Plan& plan, const runtime::HostCall& any) {
+  constexpr double kMostWork = 1e7;
+  const auto* call = std::get_if<runtime::OpCall>(&any);
+  const auto rows = runtime::call_rows();
+  if (call == nullptr || std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.op == call->op; }))
+    return false;
+  double work = 1;
+  const auto add = [&](runtime::BufferId id) {
+    if (id < 0) return;
+    const auto count = static_cast<double>(runtime::element_count(plan.buffers[static_cast<size_t>(id)].tensor.shape));
+    work *= std::max(count, 1.0);
+  };
+  for (const runtime::BufferId id : call->inputs) add(id);
+  for (const runtime::BufferId id : call->outputs) add(id);
+  return work <= kMostWork;
+}
+
+bool may_run(const runtime::Plan& plan) {
+  return std::all_of(plan.steps.begin(), plan.steps.end(), [&](const runtime::Step& step) {
+    const auto* host = std::get_if<runtime::HostStep>(&step);
+    return host != nullptr && std::all_of(host->calls.begin(), host->calls.end(),
+                                          [&](const auto& call) { return is_small_and_examined(plan, call); });
+  });
+}
+
 void check_package(const Result<Package>& package);
 
 void check(std::span<const char> bytes) {
@@ -123,6 +152,14 @@ void check_package(const Result<Package>& package) {
   }
   const auto loaded = runtime::Executor::load(package->plan, *package->code, 1);
   if (!loaded && loaded.message().empty()) fail("not loaded, without a word");
+  if (!loaded || !may_run(package->plan)) return;
+  std::vector<runtime::Tensor> inputs;
+  for (const runtime::PlanPort& port : package->plan.inputs) {
+    const runtime::StoredTensor& tensor = package->plan.buffers[static_cast<size_t>(port.buffer)].tensor;
+    inputs.emplace_back(tensor.dtype, tensor.shape);
+  }
+  const auto results = (*loaded)->run(inputs);
+  if (!results && results.message().empty()) fail("not run, without a word");
 }
 
 }  // namespace

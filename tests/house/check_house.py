@@ -345,6 +345,22 @@ def check_prose(house):
                 yield f"{path}:{number}: a comment line of {len(line)} columns, at most {COLUMNS}"
 
 
+# --- what is printed ---
+
+PRINT = re.compile(r"(?:fmt|std)::(?:v?print(?:ln)?|puts)\(|std::(?:cout|cerr) *<<")
+PRINTERS = "runtime/support/print.h"
+
+
+def check_prints(house):
+    """Texts of others reach a terminal through one header, which shows their control characters."""
+    for path in sorted(house.sources):
+        if not path.startswith(("compiler/", "runtime/")) or path == PRINTERS:
+            continue
+        for number, line in enumerate(read(house.root, path).splitlines(), 1):
+            if PRINT.search(line):
+                yield f"{path}:{number}: prints by itself, not by {PRINTERS}"
+
+
 # --- words of the rule language ---
 
 LITERAL = re.compile(r'"""(.*?)"""|"((?:\\.|[^"\\\n])*)"|//[^\n]*', re.S)
@@ -418,7 +434,7 @@ def check_packages(house):
             yield f"{path} requires {name}, whose package is in [{', '.join(parts[name])}] of packages.txt"
 
 
-CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments, check_prose, check_words, check_packages)
+CHECKS = (check_floors, check_cycles, check_doors, check_guards, check_names, check_paths, check_comments, check_prose, check_prints, check_words, check_packages)
 
 
 def violations(root):

@@ -47,6 +47,10 @@ class HouseTest(unittest.TestCase):
     def test_sound(self):
         self.expect({})
 
+    def test_prints_by_itself(self):
+        self.expect({"compiler/upper/a.cpp": SPDX + 'void f() { fmt::print("{}", name); }\n'},
+                    "compiler/upper/a.cpp:2: prints by itself, not by runtime/support/print.h")
+
     def test_include_upwards(self):
         self.expect({"compiler/lower/d.cpp": SPDX + '#include "compiler/upper/llvm/emit.h"\n'},
                     "compiler/lower/d.cpp (floor 1) includes compiler/upper/llvm/emit.h (floor 2)",

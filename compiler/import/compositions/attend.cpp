@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/compositions/attend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -37,6 +38,11 @@ ValueId queries_without_keys(Composition& c, const Attend& a) {
 }
 
 }  // namespace
+
+double scale_of(Composition& c, int64_t size) {
+  const double scale = c.attr("scale", 0.0);
+  return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, size)));
+}
 
 bool has_fitting_shapes(Composition& c, const Attend& a) {
   if (!c.is_good()) return false;
@@ -134,6 +140,40 @@ void join_heads(Composition& c, size_t i, ValueId x) {
   Shape to = {c.dim(x, 0), c.dim(x, 2), c.dim(x, 1) * c.dim(x, 3)};
   ValueId rows = c.transpose(x, {0, 2, 1, 3});
   c.result(i, "Reshape", {rows, c.ints(to)}, c.shape_attrs(to));
+}
+
+ValueId pad_keys(Composition& c, ValueId x, int64_t keys, double value) {
+  Shape rest = c.shape(x);
+  if (!c.is_good() || rest.empty() || rest.back() >= keys) return x;
+  rest.back() = keys - rest.back();
+  return c.concat({x, c.expand(c.scalar(value, x), rest)}, -1);
+}
+
+ValueId append(Composition& c, ValueId past, ValueId fresh, ValueId starts, int64_t capacity) {
+  const int64_t old = c.dim(past, 2), length = c.dim(fresh, 2);
+  if (!c.need(c.rank(past) == 4 && c.rank(fresh) == 4 && length <= capacity && old <= capacity,
+              fmt::format("{} and {} rows do not fit a buffer of {}", old, length, capacity)) ||
+      !c.need(
+          c.dim(past, 0) == c.dim(fresh, 0) && c.dim(past, 1) == c.dim(fresh, 1) && c.dim(past, 3) == c.dim(fresh, 3),
+          fmt::format("{} does not fit past keys or values of {}", runtime::to_string(c.shape(fresh)),
+                      runtime::to_string(c.shape(past))))) {
+    return fresh;
+  }
+  const ValueId at = c.reshape(c.range(capacity), {capacity, 1});
+  if (length == 1 && capacity <= old + 1) {
+    return c.add("Where", {c.add("Equal", {at, starts}), fresh, capacity == old ? past : c.concat({past, fresh}, 2)});
+  }
+  // Row j is row j - start of `fresh`, which stands behind `past`, or row j itself.
+  const ValueId within = c.add("Sub", {at, starts});
+  const auto number = [&c](int64_t value) { return c.scalar(static_cast<double>(value), DType::I64); };
+  const ValueId is_fresh =
+      c.add("And", {c.add("GreaterOrEqual", {within, number(0)}), c.add("Less", {within, number(length)})});
+  const ValueId from =
+      c.add("Where", {is_fresh, c.add("Add", {within, number(old)}), c.add("Min", {at, number(old + length - 1)})});
+  Shape shape = c.shape(fresh);
+  shape[2] = capacity;
+  return c.add("GatherElements", {c.concat({past, fresh}, 2), c.expand(from, shape)},
+               Composition::attrs("axis", int64_t{2}));
 }
 
 ValueId both(Composition& c, ValueId a, ValueId b) {

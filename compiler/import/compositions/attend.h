@@ -31,6 +31,9 @@ struct Attend {
   Scores scores = Scores::Products;
 };
 
+/// The scale that the node states, else 1 / sqrt(size of a head).
+double scale_of(Composition& c, int64_t size);
+
 /// Returns y: [batch, heads, queries, value size].
 ir::ValueId attend(Composition& c, const Attend& a);
 
@@ -51,6 +54,17 @@ ir::ValueId split_heads(Composition& c, ir::ValueId x, int64_t heads);
 ir::ValueId split_heads_keys_last(Composition& c, ir::ValueId x, int64_t heads);
 /// [batch, heads, length, size]  =>  result `i` of shape [batch, length, heads * size]
 void join_heads(Composition& c, size_t i, ir::ValueId x);
+
+/// x[…, n]  =>  x[…, keys], with `value` for keys that a mask or a bias does not reach.
+ir::ValueId pad_keys(Composition& c, ir::ValueId x, int64_t keys, double value);
+
+/// A buffer of keys or values, [batch, heads, capacity, size]: `fresh` stands from row `starts` on, before it is what
+/// `past` has. Rows behind keep what `past` has there; what stands in rows that neither has is open. `starts`:
+/// i64[batch, 1, 1, 1], or one number for all sequences, at most capacity - length of `fresh`.
+///
+///     past a b c d, fresh x y, starts 1, capacity 4  =>  a x y d
+///     past a b, fresh x y, starts 2, capacity 4      =>  a b x y
+ir::ValueId append(Composition& c, ir::ValueId past, ir::ValueId fresh, ir::ValueId starts, int64_t capacity);
 
 /// Both, where both are given; one, or neither.
 ir::ValueId both(Composition& c, ir::ValueId a, ir::ValueId b);

@@ -14,21 +14,13 @@ using ir::DType;
 using ir::Shape;
 using ir::ValueId;
 
-/// mask[…, n]  =>  mask[…, keys]: keys that it does not reach may not be attended.
-ValueId pad_mask(Composition& c, ValueId mask, int64_t keys) {
-  Shape rest = c.shape(mask);
-  if (!c.is_good() || rest.empty() || rest.back() >= keys) return mask;
-  rest.back() = keys - rest.back();
-  double nothing = c.dtype(mask) == DType::Bool ? 0 : -std::numeric_limits<double>::infinity();
-  return c.concat({mask, c.expand(c.scalar(nothing, mask), rest)}, -1);
-}
-
+/// Keys that the mask does not reach may not be attended.
 void add_mask(Composition& c, ValueId mask, int64_t keys, Attend& a) {
   if (!c.need(c.rank(mask) <= 4, "the mask has more than 4 dimensions")) return;
   if (c.dtype(mask) == DType::Bool) {
-    a.allowed = pad_mask(c, mask, keys);
+    a.allowed = pad_keys(c, mask, keys, 0);
   } else {
-    a.bias = pad_mask(c, c.cast(mask, c.dtype(a.q)), keys);
+    a.bias = pad_keys(c, c.cast(mask, c.dtype(a.q)), keys, -std::numeric_limits<double>::infinity());
   }
 }
 

@@ -85,6 +85,12 @@ bool Composition::refuse(const std::string& what) {
   return false;
 }
 
+bool Composition::undecided(const std::string& what) {
+  if (is_good_) emitter_.diags().error_at(Code::NotConstant, node_.where, "{}", what);
+  is_good_ = false;
+  return false;
+}
+
 bool Composition::need_rank(size_t operand, size_t least, size_t most) {
   if (!is_good_) return false;
   size_t found = rank(in(operand));

@@ -62,6 +62,8 @@ class Composition {
   bool wrong(const std::string& what);
   /// Reports that the graph cannot express it. Returns false.
   bool refuse(const std::string& what);
+  /// Reports that what must be known before a run is no constant. Returns false.
+  bool undecided(const std::string& what);
   /// Returns whether all of it is well; otherwise reports `what`.
   bool need(bool holds, const std::string& what) { return is_good_ && (holds || wrong(what)); }
   bool need_rank(size_t operand, size_t least, size_t most);

@@ -13,10 +13,13 @@ using ir::DType;
 using ir::Tensor;
 using ir::ValueId;
 
-ValueId scaled_integers(Composition& c, std::vector<ValueId> integers, ValueId a_scale, ValueId b_scale) {
+ValueId scaled_integers(Composition& c, std::vector<ValueId> integers, ValueId a_scale, ValueId b_scale,
+                        ValueId terms) {
   while (!integers.empty() && !integers.back().is_valid()) integers.pop_back();
+  ValueId sums = c.add("MatMulInteger", std::move(integers));
+  if (terms.is_valid()) sums = c.add("Add", {sums, terms});
   // f16 would overflow: sums of products of bytes are in the millions.
-  ValueId sums = c.cast(c.add("MatMulInteger", std::move(integers)), DType::F32);
+  sums = c.cast(sums, DType::F32);
   ValueId scale = c.add("Mul", {c.cast(a_scale, DType::F32), c.cast(b_scale, DType::F32)});
   return c.cast(c.add("Mul", {sums, scale}), c.dtype(a_scale));
 }
@@ -70,6 +73,34 @@ void matmul_integer_to_float(Composition& c) {
 void dynamic_quantize_matmul(Composition& c) {
   std::vector<ValueId> a = c.add_many("DynamicQuantizeLinear", {c.in(0)}, {}, 3);
   scaled_product(c, {a[0], c.in(1), a[2], c.in(3)}, a[1], c.in(2), c.in(4));
+}
+
+// QGemm(a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero) {alpha, transA, transB}
+//   =>  y = alpha * a_scale * b_scale * (MatMulInteger(a, b) + c), quantised where there is a y_scale; all of that is a
+//       QLinearMatMul where there is no c
+void quantized_gemm(Composition& c) {
+  if (!c.need_rank(0, 2, 2) || !c.need_rank(3, 2, 2)) return;
+  const auto matrix = [&c](size_t operand, std::string_view is_transposed) {
+    return c.attr(is_transposed, int64_t{0}) != 0 ? c.transpose(c.in(operand), {1, 0}) : c.in(operand);
+  };
+  const ValueId a = matrix(0, "transA"), b = matrix(3, "transB");
+  const ValueId a_scale = c.times(c.in(1), c.attr("alpha", 1.0));
+  if (!c.need(!c.has(6) || c.rank(c.in(6)) <= 2, "the sums have two dimensions, so that what is added has no more") ||
+      !c.need(c.has(7) || !c.has(8), "the zero point of the result comes with its scale")) {
+    return;
+  }
+  if (!c.has(7)) {
+    const ValueId y = scaled_integers(c, {a, b, c.in(2), c.in(5)}, a_scale, c.in(4), c.in(6));
+    if (c.is_good()) c.give(0, y);
+    return;
+  }
+  const ValueId zero = c.has(8) ? c.in(8) : c.tensor(Tensor(c.dtype(a), {}));
+  if (!c.has(6)) {
+    c.result(0, "QLinearMatMul", {a, a_scale, c.in(2), b, c.in(4), c.in(5), c.in(7), zero});
+    return;
+  }
+  c.result(0, "QuantizeLinear",
+           {scaled_integers(c, {a, b, c.in(2), c.in(5)}, a_scale, c.in(4), c.in(6)), c.in(7), zero});
 }
 
 // MatMulNBits(x, packed, scales, zeros, order, bias)  =>  MatMul(x, (weights - zeros) * scales) + bias, the weights

@@ -8,9 +8,9 @@
 
 namespace collage::import {
 
-/// Cast(MatMulInteger(a, b, a_zero, b_zero)) * (a_scale * b_scale), computed in f32, of the scales' dtype. Zero points
-/// that are left out are invalid.
-ir::ValueId scaled_integers(Composition& c, std::vector<ir::ValueId> integers, ir::ValueId a_scale,
-                            ir::ValueId b_scale);
+/// Cast(MatMulInteger(a, b, a_zero, b_zero) + terms) * (a_scale * b_scale), computed in f32, of the scales' dtype. Zero
+/// points and terms that are left out are invalid.
+ir::ValueId scaled_integers(Composition& c, std::vector<ir::ValueId> integers, ir::ValueId a_scale, ir::ValueId b_scale,
+                            ir::ValueId terms = {});
 
 }  // namespace collage::import

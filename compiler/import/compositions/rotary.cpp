@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/import/compositions/rotary.h"
 
+#include <algorithm>
+
 #include "compiler/import/compositions/compositions.h"
 
 namespace collage::import {
 
+using ir::DType;
 using ir::Shape;
 using ir::ValueId;
 
@@ -80,6 +83,44 @@ void rotary_embedding(Composition& c) {
   };
   r.cos = cache(1);
   r.sin = cache(2);
+  rotate_into_result(c, r, given);
+}
+
+// RotaryEmbedding(x, positions, cos, sin): x is [batch, length, heads * size] or [batch, heads, length, size]; one
+// position is that of the first token of every sequence
+void microsoft_rotary_embedding(Composition& c) {
+  if (!c.need_rank(0, 3, 4) || !c.need(c.rank(c.in(2)) == 2 && c.rank(c.in(3)) == 2, "the caches need 2 dimensions"))
+    return;
+  const Shape given = c.shape(c.in(0));
+  bool is_flat = given.size() == 3;
+  int64_t heads = c.attr("num_heads", int64_t{0}), turned = c.attr("rotary_embedding_dim", int64_t{0});
+  int64_t batch = given[0], length = is_flat ? given[1] : given[2];
+  if (c.attr("is_packed_batching", int64_t{0}) != 0 || c.attr("scale", 1.0) != 1) {
+    c.refuse("RotaryEmbedding with a scale or packed sequences is not supported");
+    return;
+  }
+  if (!c.need(!is_flat || heads > 0 || turned == 0, "a part of each head turns, and `num_heads` is missing")) return;
+  // Without a number of heads the caches tell their size.
+  if (is_flat && heads == 0) heads = given[2] / std::max<int64_t>(1, 2 * c.dim(c.in(2), 1));
+  if (is_flat && !c.need(heads > 0 && given[2] % heads == 0,
+                         fmt::format("{} numbers do not divide into {} heads", given[2], heads)))
+    return;
+  Rotary r;
+  r.is_interleaved = c.attr("interleaved", int64_t{0}) != 0;
+  r.x = is_flat ? c.reshape(c.in(0), {batch, length, heads, given[2] / heads}) : c.in(0);
+  r.turned = turned > 0 ? turned : 2 * c.dim(c.in(2), 1);
+  ValueId positions = c.cast(c.in(1), DType::I64);
+  if (runtime::element_count(c.shape(positions)) == 1) {
+    positions = c.expand(c.add("Add", {c.reshape(positions, {1}), c.range(length)}), {batch, length});
+  }
+  if (!c.need(c.shape(positions) == Shape{batch, length}, "one position per token is needed")) return;
+  auto angles = [&](size_t operand) {
+    ValueId found = c.add("Gather", {c.in(operand), positions});
+    int64_t count = c.dim(found, -1);
+    return c.reshape(found, is_flat ? Shape{batch, length, 1, count} : Shape{batch, 1, length, count});
+  };
+  r.cos = angles(2);
+  r.sin = angles(3);
   rotate_into_result(c, r, given);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <set>
 
 #include "runtime/kernels/kernel.h"
@@ -92,19 +93,24 @@ Result<std::vector<Tensor>> evaluate_node(const OpDef& op, const std::vector<Ten
                                           const std::vector<std::optional<TensorType>>& result_types) {
   runtime::ReferenceKernel kernel = runtime::find_reference_kernel(op.name);
   if (kernel == nullptr) return Status::error(fmt::format("operator `{}` has no reference kernel", op.name));
-  std::vector<runtime::TensorView> input_views;
-  for (const Tensor& input : inputs) {
-    input_views.push_back(input.is_empty_handle() ? runtime::TensorView{} : input.view());
+  try {
+    std::vector<runtime::TensorView> input_views;
+    for (const Tensor& input : inputs) {
+      input_views.push_back(input.is_empty_handle() ? runtime::TensorView{} : input.view());
+    }
+    std::vector<Tensor> results;
+    std::vector<runtime::TensorView> result_views;
+    for (const std::optional<TensorType>& type : result_types) {
+      results.push_back(type ? Tensor(type->dtype, type->shape) : Tensor());
+      result_views.push_back(type ? results.back().view() : runtime::TensorView{});
+    }
+    Status status = kernel({input_views, result_views, attrs});
+    if (!status) return status;
+    return results;
+  } catch (const std::bad_alloc&) {
+    return Status::error(
+        fmt::format("there is no memory for the {:.0f} bytes that {} makes", bytes_of(result_types), op.name));
   }
-  std::vector<Tensor> results;
-  std::vector<runtime::TensorView> result_views;
-  for (const std::optional<TensorType>& type : result_types) {
-    results.push_back(type ? Tensor(type->dtype, type->shape) : Tensor());
-    result_views.push_back(type ? results.back().view() : runtime::TensorView{});
-  }
-  Status status = kernel({input_views, result_views, attrs});
-  if (!status) return status;
-  return results;
 }
 
 bool FoldBudget::take(const Graph& graph, const std::vector<ValueId>& read, double bytes) {

@@ -15,8 +15,8 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_comparison(const OpDef& op) {
-  return is_one_of(op.name, {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"});
+bool is_comparison(std::string_view op) {
+  return is_one_of(op, {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"});
 }
 
 class TestFinder {
@@ -52,17 +52,18 @@ class TestFinder {
   /// What the node itself tests its operands for.
   ValueTests test_by(NodeId id) const {
     const Node& node = graph_.node(id);
+    const std::string_view op = node.op->name;
+    OwnTests tests;
+    if (node.inputs.size() != 2) {
+      tests = tests_of_operator(op, false);
+    } else {
+      const ValueId left = source(node.inputs[0]), right = source(node.inputs[1]);
+      tests = tests_of_operator(op, left == right);
+      if (op == "Mul" && (is_zero(left) || is_zero(right))) tests = {true, true};
+      if (is_comparison(op) && left != right) tests.for_inf = is_limit(left) || is_limit(right);
+    }
     const ValueId result = graph_.first_output(id);
-    if (node.op->name == "IsNaN") return {.for_nan = result};
-    if (node.op->name == "IsInf") return {.for_inf = result};
-    if (node.inputs.size() != 2) return {};
-    const ValueId left = source(node.inputs[0]), right = source(node.inputs[1]);
-    if (is_one_of(node.op->name, {"Div", "Sub"}) && left == right) return {.for_nan = result, .for_inf = result};
-    if (node.op->name == "Mul" && (is_zero(left) || is_zero(right))) return {.for_nan = result, .for_inf = result};
-    if (!is_comparison(*node.op)) return {};
-    if (left == right) return {.for_nan = result};
-    if (is_limit(left) || is_limit(right)) return {.for_inf = result};
-    return {};
+    return {tests.for_nan ? result : ValueId(), tests.for_inf ? result : ValueId()};
   }
 
   /// The value that is copied to this one.
@@ -90,8 +91,8 @@ class TestFinder {
   bool is_limit(ValueId value) const {
     const DType dtype = graph_.value(value).type.dtype;
     return runtime::is_float(dtype) && is_constant_of(value, [dtype](double element) {
-      return std::isinf(2 * element) || (!std::isnan(element) && !runtime::holds(dtype, 2 * element));
-    });
+             return std::isinf(2 * element) || (!std::isnan(element) && !runtime::holds(dtype, 2 * element));
+           });
   }
 
   const Graph& graph_;
@@ -100,6 +101,16 @@ class TestFinder {
 
 }  // namespace
 
-std::vector<ValueTests> find_value_tests(const Graph& graph) { return TestFinder(graph).run(); }
+OwnTests tests_of_operator(std::string_view op, bool is_of_one_value) {
+  if (op == "IsNaN") return {.for_nan = true};
+  if (op == "IsInf") return {.for_inf = true};
+  if (!is_of_one_value) return {};
+  const bool is_both = is_one_of(op, {"Div", "Sub"});
+  return {.for_nan = is_both || is_comparison(op), .for_inf = is_both};
+}
+
+std::vector<ValueTests> find_value_tests(const Graph& graph) {
+  return TestFinder(graph).run();
+}
 
 }  // namespace collage::ir

@@ -10,6 +10,7 @@
 // numbers: all of them pass a NaN on.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/graph/graph.h"
@@ -21,6 +22,15 @@ struct ValueTests {
   ValueId for_nan{};
   ValueId for_inf{};
 };
+
+/// What an operator tests its operands for, whatever these are.
+struct OwnTests {
+  bool for_nan = false;
+  bool for_inf = false;
+};
+
+/// `is_of_one_value`: it has two operands, which are the same value.
+OwnTests tests_of_operator(std::string_view op, bool is_of_one_value);
 
 /// Returns one element for each node.
 std::vector<ValueTests> find_value_tests(const Graph& graph);

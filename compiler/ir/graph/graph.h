@@ -69,6 +69,8 @@ struct Pin {
 struct Use {
   NodeId node;
   int operand = 0;
+
+  friend bool operator==(const Use&, const Use&) = default;
 };
 
 struct Value {

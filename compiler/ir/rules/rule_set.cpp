@@ -41,6 +41,12 @@ const Rewrite* Backend::find_rewrite(std::string_view rewrite) const {
   return it == rewrites.end() ? nullptr : &*it;
 }
 
+int Lowering::find_parameter(std::string_view name) const {
+  auto it = std::find_if(parameters.begin(), parameters.end(),
+                         [&](const KernelParameter& parameter) { return parameter.name == name; });
+  return it == parameters.end() ? -1 : static_cast<int>(it - parameters.begin());
+}
+
 const Phase* Backend::find_phase(bool is_post) const {
   auto it = std::find_if(phases.begin(), phases.end(), [&](const Phase& phase) { return phase.is_post == is_post; });
   return it == phases.end() ? nullptr : &*it;

@@ -143,12 +143,22 @@ struct LoweringArg {
   support::Span span{};
 };
 
+/// An operand of a kernel with `semantics`: `b?` may be absent.
+struct KernelParameter {
+  std::string name;
+  bool may_be_absent = false;
+};
+
 struct Lowering {
   LoweringKind kind = LoweringKind::HostJit;
   std::string symbol;  ///< what the runtime is asked for; of Inline the library, of C the function
   std::vector<LoweringArg> args;
   support::Span span;
-  std::optional<Template> meaning{};  ///< what the runtime computes for it; absent: what the pattern means
+  std::optional<Template> meaning{};          ///< what the runtime computes for it; absent: what the pattern means
+  std::vector<KernelParameter> parameters{};  ///< of the `semantics` that say so, as they declare them
+
+  /// Index into `parameters`; -1 if there is none of this name.
+  int find_parameter(std::string_view name) const;
 };
 
 /// One way to run a match. What it does not state itself is the rule's: cost, lowering; knobs and the clauses that use

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/lint/checks/checks.h"
+#include "compiler/lint/checks/comparisons.h"
 #include "compiler/lint/checks/families.h"
 #include "compiler/lint/checks/rule_keys.h"
 #include "compiler/lint/logic/expr_text.h"
@@ -150,16 +151,19 @@ ir::Backend reduced(const ir::Backend& backend, const std::vector<int>& rules) {
   return alone;
 }
 
-/// Rules that may match the same nodes as one of the family at the same cost, the family among them; ascending.
-std::vector<int> rivals_of(const ir::Backend& backend, const RuleKeys& keys, const std::vector<int>& family) {
+/// Rules that may match the same nodes as one of the family at the same cost, the family among them; ascending. Of too
+/// many the first ones.
+std::vector<int> rivals_of(const ir::Backend& backend, const RuleKeys& keys, const std::vector<int>& family,
+                           Comparisons& comparisons) {
   const std::string& own = backend.rules[static_cast<size_t>(family[0])].family;
   std::vector<int> rules = family;
   for (int other = 0; other < static_cast<int>(backend.rules.size()); ++other) {
+    if (!comparisons.may_take(1)) break;
     if (backend.rules[static_cast<size_t>(other)].family == own || keys.first_like(other) != other) continue;
     bool may_be_alike = std::any_of(family.begin(), family.end(), [&](int member) {
       return keys.cost(member) == keys.cost(other) && keys.may_meet(member, other);
     });
-    if (may_be_alike) rules.push_back(other);
+    if (may_be_alike && comparisons.may_take(kWholeComparison)) rules.push_back(other);
   }
   std::sort(rules.begin(), rules.end());
   return rules;
@@ -171,11 +175,12 @@ void check_ambiguous(const ir::RuleSet& rules, support::Diagnostics& diags) {
   for (const ir::Backend& whole : rules.backends) {
     const RuleKeys keys(whole);
     std::set<std::pair<std::string, std::string>> reported;
+    Comparisons comparisons;
     for (const std::vector<int>& family : families_of(whole)) {
       if (!whole.rules[static_cast<size_t>(family[0])].lowering.span.is_valid()) continue;
       check_ways(whole, family[0], diags);
       if (keys.first_like(family[0]) != family[0]) continue;
-      const std::vector<int> rivals = rivals_of(whole, keys, family);
+      const std::vector<int> rivals = rivals_of(whole, keys, family, comparisons);
       if (rivals.size() == family.size()) continue;
       const ir::Backend backend = reduced(whole, rivals);
       for (const ir::Graph& graph : witnesses_of(whole, family[0], 2)) {
@@ -197,6 +202,7 @@ void check_ambiguous(const ir::RuleSet& rules, support::Diagnostics& diags) {
         }
       }
     }
+    comparisons.report(whole, "ambiguous", diags);
   }
 }
 

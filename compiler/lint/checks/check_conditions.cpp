@@ -10,7 +10,7 @@ namespace {
 
 using support::Code;
 
-/// Clauses of one rule, by index: `clause` cannot hold, or always holds, together with `others`.
+/// Clauses of one rule, by index: `clause` holds never, always, or for no value with elements, together with `others`.
 struct Finding {
   Code code = Code::ContradictoryWhere;
   size_t clause = 0;
@@ -49,9 +49,16 @@ class RuleConditions {
         // Leave it out, so that other findings show, too.
         continue;
       }
+      if (conditions_.contradict_with_elements(expressions(with))) {
+        findings.push_back({Code::EmptyMatch, i, {}});
+        continue;
+      }
+      before.push_back(i);
+      // A workspace that always fits is no mistake: it says what the kernel takes.
+      if (rule_.clauses[i].is_workspace) continue;
       // An earlier clause implies nothing if one of its captures is absent.
       std::vector<int> own = absentable(rule_, {i});
-      std::vector<size_t> sure = before;
+      std::vector<size_t> sure(before.begin(), before.end() - 1);
       std::erase_if(sure, [&](size_t clause) {
         std::vector<int> theirs = absentable(rule_, {clause});
         return !std::includes(own.begin(), own.end(), theirs.begin(), theirs.end());
@@ -61,9 +68,8 @@ class RuleConditions {
         findings.push_back({Code::RedundantWhere, i, least(sure, [&](const std::vector<size_t>& some) {
                               return conditions_.imply(expressions(some), condition);
                             })});
-        continue;
+        before.pop_back();
       }
-      before.push_back(i);
     }
     return findings;
   }
@@ -104,6 +110,11 @@ void report(const Finding& finding, const ir::Rule& rule, const std::string& who
     auto warning = diags.warning(finding.code, span, "this condition always holds{}",
                                  finding.others.empty() ? "" : " where the conditions before it do");
     for (size_t other : finding.others) warning.note(rule.clauses[other].span, "it follows from this");
+    return;
+  }
+  if (finding.code == Code::EmptyMatch) {
+    diags.warning(finding.code, span, "rule `{}` matches no value that has elements{}: this asks for a size of 0", who,
+                  where);
     return;
   }
   auto warning = diags.warning(is_member ? Code::UnreachableMember : finding.code, span,

@@ -45,6 +45,9 @@ class KernelCheck {
     for (const auto* clauses : {&rule.clauses, &kernel.clauses}) {
       for (const ir::Clause& clause : *clauses) known_.add(clause.condition);
     }
+    for (const ir::Kernel& other : rule.kernels) {
+      for (const ir::LoweringArg& arg : other.lowering.args) told_.insert(arg.capture);
+    }
     for (const ir::FormatClause& format : kernel.formats) priced_.captures.insert(format.capture);
     if (kernel.cost) priced_.add(*kernel.cost);
     if (rule.energy) priced_.add(*rule.energy);
@@ -66,7 +69,12 @@ class KernelCheck {
  private:
   void operands(const ir::Pattern& pattern) {
     if (pattern.kind == ir::Pattern::Kind::Value) return value(pattern);
-    for (const ir::Pattern& operand : pattern.operands) operands(operand);
+    // `parts = each _`: the kernel is told all of them by that name.
+    const bool is_told_each = pattern.last_is_each && known_.captures.count(pattern.rest) != 0;
+    for (size_t i = 0; i < pattern.operands.size(); ++i) {
+      const bool is_each = i + 1 == pattern.operands.size() && is_told_each;
+      if (!is_each || pattern.operands[i].kind != ir::Pattern::Kind::Value) operands(pattern.operands[i]);
+    }
     for (const ir::Pattern& choice : pattern.choices) operands(choice);
   }
 
@@ -74,7 +82,8 @@ class KernelCheck {
     if (pattern.is_absent || known_.captures.count(pattern.capture) != 0) return;
     const bool is_named = pattern.capture >= 0;
     // Captures that are named and never used are reported as unused.
-    if (is_named && priced_.captures.count(pattern.capture) == 0) return;
+    const bool is_used = priced_.captures.count(pattern.capture) != 0 || told_.count(pattern.capture) != 0;
+    if (is_named && !is_used) return;
     const std::string what = is_named           ? "`" + rule_.captures[static_cast<size_t>(pattern.capture)].name + "`"
                              : pattern.is_const ? "this constant"
                                                 : "this operand";
@@ -87,8 +96,9 @@ class KernelCheck {
   const ir::Rule& rule_;
   const ir::Kernel& kernel_;
   support::Diagnostics& diags_;
-  Mentions known_;   ///< arguments and conditions
-  Mentions priced_;  ///< formats and costs
+  Mentions known_;      ///< arguments and conditions
+  Mentions priced_;     ///< formats and costs
+  std::set<int> told_;  ///< captures that some kernel of the rule gets
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/lint/checks/checks.h"
+#include "compiler/lint/checks/comparisons.h"
 #include "compiler/lint/checks/families.h"
 #include "compiler/lint/checks/rule_keys.h"
 #include "compiler/lint/checks/subsumes.h"
@@ -54,12 +55,15 @@ void check_shadowed(const ir::RuleSet& rules, support::Diagnostics& diags) {
   for (const ir::Backend& backend : rules.backends) {
     auto count = static_cast<int>(backend.rules.size());
     const RuleKeys keys(backend);
+    Comparisons comparisons;
     for (const std::vector<int>& family : families_of(backend)) {
       std::vector<std::pair<int, Shadow>> shadows;
       for (int member : family) {
         const std::string& own = backend.rules[static_cast<size_t>(member)].family;
         for (int other = 0; other < count; ++other) {
+          if (!comparisons.may_take(1)) break;
           if (backend.rules[static_cast<size_t>(other)].family == own || !keys.may_meet(other, member)) continue;
+          if (!comparisons.may_take(kWholeComparison)) break;
           auto found = shadow(backend, other, member);
           if (!found) continue;
           shadows.emplace_back(member, *found);
@@ -85,6 +89,7 @@ void check_shadowed(const ir::RuleSet& rules, support::Diagnostics& diags) {
         if (is_whole_family) break;
       }
     }
+    comparisons.report(backend, "shadowed", diags);
   }
 }
 

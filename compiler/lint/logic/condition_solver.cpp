@@ -164,17 +164,23 @@ void collect_evaluated(const Expr& expr, bool is_true, const CaptureNames& names
   for (size_t i = 0; i < std::min(count, expr.args.size()); ++i) collect_evaluated(expr.args[i], is_true, names, texts);
 }
 
+std::vector<Literal> all_true(const ExprList& conditions) {
+  std::vector<Literal> literals;
+  for (const Expr* condition : conditions) literals.push_back({condition, true});
+  return literals;
+}
+
 }  // namespace
 
 Conditions::Conditions(const ir::Backend& backend, const ir::Rule& rule)
     : facts_(facts_of(backend, rule)), settings_(settings_of(backend)) {}
 
-bool Conditions::has_no_case(const std::vector<Literal>& literals, const Expr* capture, double most_rank) const {
+bool Conditions::has_no_case(const std::vector<Literal>& literals, const std::function<void(Facts&)>& assume) const {
   return std::all_of(settings_.begin(), settings_.end(), [&](const Settings& settings) {
     return CaseSplit([&](const std::vector<Literal>& one_case) {
              Facts facts(facts_, settings);
+             if (assume) assume(facts);
              for (const Literal& literal : one_case) facts.add(literal);
-             if (capture != nullptr) facts.add_rank_at_most(*capture, most_rank);
              return facts.are_impossible();
            })
         .run(literals);
@@ -182,21 +188,20 @@ bool Conditions::has_no_case(const std::vector<Literal>& literals, const Expr* c
 }
 
 bool Conditions::contradict(const ExprList& conditions) const {
-  std::vector<Literal> literals;
-  for (const Expr* condition : conditions) literals.push_back({condition, true});
-  return has_no_case(literals, nullptr, 0);
+  return has_no_case(all_true(conditions), {});
+}
+
+bool Conditions::contradict_with_elements(const ExprList& conditions) const {
+  return has_no_case(all_true(conditions), [](Facts& facts) { facts.assume_elements(); });
 }
 
 bool Conditions::imply(const ExprList& before, const Expr& condition) const {
-  std::vector<Literal> literals;
+  std::vector<Literal> literals = all_true(before);
   std::vector<std::string> evaluated;
-  for (const Expr* earlier : before) {
-    literals.push_back({earlier, true});
-    collect_evaluated(*earlier, true, facts_.names, &evaluated);
-  }
+  for (const Expr* earlier : before) collect_evaluated(*earlier, true, facts_.names, &evaluated);
   if (!always_evaluates(condition, before, evaluated)) return false;
   literals.push_back({&condition, false});
-  return has_no_case(literals, nullptr, 0);
+  return has_no_case(literals, {});
 }
 
 /// True if the expression is a division whose divisor may be 0.
@@ -228,9 +233,8 @@ bool Conditions::always_evaluates(const Expr& expr, const ExprList& before,
       if (ir::function_def(expr.function).has(ir::Total)) break;
       auto index = expr.function == ir::FunctionId::dim ? constant_of(expr.args[1], {}) : std::nullopt;
       if (!index || expr.args[0].kind != Kind::Capture) return false;
-      std::vector<Literal> literals;
-      for (const Expr* earlier : before) literals.push_back({earlier, true});
-      return has_no_case(literals, &expr.args[0], *index < 0 ? -*index - 1 : *index);
+      const double most_rank = *index < 0 ? -*index - 1 : *index;
+      return has_no_case(all_true(before), [&](Facts& facts) { facts.add_rank_at_most(expr.args[0], most_rank); });
     }
     default: return false;
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/ir/rules/functions.h"
+#include "compiler/lint/logic/comparison.h"
 
 namespace collage::lint {
 
@@ -17,27 +18,6 @@ using ir::FunctionId;
 using Kind = Expr::Kind;
 
 namespace {
-
-/// Returns the comparison that holds exactly if `op` does not, for integers.
-ExprOp negated(ExprOp op) {
-  switch (op) {
-    case ExprOp::Less: return ExprOp::GreaterEqual;
-    case ExprOp::LessEqual: return ExprOp::Greater;
-    case ExprOp::Greater: return ExprOp::LessEqual;
-    case ExprOp::GreaterEqual: return ExprOp::Less;
-    default: return op == ExprOp::Equal ? ExprOp::NotEqual : ExprOp::Equal;
-  }
-}
-
-ExprOp mirrored(ExprOp op) {
-  switch (op) {
-    case ExprOp::Less: return ExprOp::Greater;
-    case ExprOp::LessEqual: return ExprOp::GreaterEqual;
-    case ExprOp::Greater: return ExprOp::Less;
-    case ExprOp::GreaterEqual: return ExprOp::LessEqual;
-    default: return op;
-  }
-}
 
 bool compares(double a, ExprOp op, double b) {
   switch (op) {
@@ -79,6 +59,7 @@ void Facts::add(const Literal& literal) {
       default: return;
     }
   }
+  if (is_call(expr, FunctionId::all) || is_call(expr, FunctionId::any)) quantify(expr, literal.is_true);
   if (is_call(expr, FunctionId::is_const) && expr.args.at(0).kind == Kind::Capture) {
     auto known = rule_.is_const.find(expr.args[0].capture);
     if (known != rule_.is_const.end() && known->second != literal.is_true) impossible_ = true;
@@ -108,10 +89,9 @@ bool Facts::is_whole(const Expr& expr) const {
     case Kind::Call: {
       const ir::FunctionDef& function = ir::function_def(expr.function);
       if (function.has(ir::Natural)) return true;
-      if (expr.function == FunctionId::at) {
-        const Expr& list = expr.args.at(0);
-        return is_call(list, FunctionId::shape) || rule_.whole.count(text(list)) != 0;
-      }
+      const bool is_element =
+          expr.function == FunctionId::at || expr.function == FunctionId::max_of || expr.function == FunctionId::min_of;
+      if (is_element) return is_whole_list(expr.args.at(0));
       return function.has(ir::WholeIfArgumentsAre) && all_whole();
     }
     default: return false;
@@ -132,7 +112,7 @@ int Facts::dim_of(const std::string& capture, double index) {
   for (const Dim& dim : dims_) {
     if (dim.capture == capture && dim.index == index) return dim.number;
   }
-  int number = numbers_.add_number(true, {0, std::numeric_limits<double>::infinity()});
+  int number = numbers_.add_number(true, {least_dim_, std::numeric_limits<double>::infinity()});
   index_["dim(" + capture + "," + fmt::format("{}", index) + ")"] = number;
   dims_.push_back({capture, index, number});
   numbers_.bound(rank_of(capture), ExprOp::GreaterEqual, index < 0 ? -index : index + 1);
@@ -148,9 +128,12 @@ int Facts::number(const Expr& expr) {
     if (is_call(expr.args[0], FunctionId::shape)) return dim_of(text(expr.args[0].args.at(0)), *index);
   }
   if (is_call(expr, FunctionId::rank)) return rank_of(text(expr.args.at(0)));
+  if (is_call(expr, FunctionId::max_of)) return extremes_of(expr.args.at(0)).max;
+  if (is_call(expr, FunctionId::min_of)) return extremes_of(expr.args.at(0)).min;
   std::string key = text(expr);
   if (auto found = index_.find(key); found != index_.end()) return found->second;
   Range range = range_of(expr, settings_, nullptr);
+  if (is_call(expr, FunctionId::elems)) range.low = std::max(range.low, least_dim_);
   if (rule_.positive.count(key) != 0) range.low = 1;
   int number = numbers_.add_number(is_whole(expr), range);
   index_[key] = number;
@@ -354,9 +337,11 @@ KnownRange Facts::known(const Expr* except) const {
 bool Facts::are_impossible() {
   constexpr int kRounds = 8;
   link_equal_shapes();
+  link_quantified();
   for (int round = 0; round < kRounds && !impossible_ && !numbers_.are_impossible(); ++round) {
     link_pinned_ranks();
     link_elements();
+    link_extremes();
     for (const auto& [number, expr] : computed_) numbers_.narrow(number, range_of(*expr, settings_, known(expr)));
     if (!numbers_.propagate() && round > 0) break;
   }

@@ -41,6 +41,8 @@ class Facts {
   void add(const Literal& literal);
   /// Adds that `rank(capture)` is at most this.
   void add_rank_at_most(const ir::Expr& capture, double most);
+  /// Assumes that no dimension is 0. Call first.
+  void assume_elements() { least_dim_ = 1; }
   /// Returns true if certainly no match satisfies all added facts. Call once, at the end.
   bool are_impossible();
 
@@ -54,6 +56,18 @@ class Facts {
     std::string capture;  ///< `%x`
     double index;
     int number;
+  };
+  /// max(list) and min(list), where some condition evaluates one of them: the list has elements then.
+  struct Extremes {
+    int max = -1;
+    int min = -1;
+  };
+  /// `all(list <= 8)`, `any(list > 8)`
+  struct Quantified {
+    const ir::Expr* list;
+    ir::ExprOp op;
+    double constant;
+    bool is_all;
   };
   struct Comparison {
     const ir::Expr* left;
@@ -70,6 +84,9 @@ class Facts {
   std::optional<Linear> linear(const ir::Expr& expr);
   KnownRange known(const ir::Expr* except) const;
 
+  bool is_whole_list(const ir::Expr& list) const;
+  const Extremes& extremes_of(const ir::Expr& list);
+  void quantify(const ir::Expr& call, bool is_true);
   void compare(const ir::Expr& left, ir::ExprOp op, const ir::Expr& right, bool is_true);
   void member(const ir::Expr& expr, const ir::Expr& set, bool is_true);
   void equate_names(const ir::Expr& left, const ir::Expr& right, bool is_equal);
@@ -83,18 +100,23 @@ class Facts {
   void link_equal_shapes();
   void link_pinned_ranks();
   void link_elements();
+  void link_quantified();
+  void link_extremes();
   bool choices_clash();
   bool comparisons_clash() const;
 
   const RuleFacts& rule_;
   const Settings& settings_;
   bool impossible_ = false;
+  double least_dim_ = 0;
   NumberFacts numbers_;
   std::map<std::string, int> index_;
   std::map<int, const ir::Expr*> computed_;  ///< numbers computed from others
   std::vector<Dim> dims_;
   std::map<std::string, int> ranks_;  ///< by capture, as are these:
   std::map<std::string, int> elements_;
+  std::map<std::string, Extremes> extremes_;  ///< by the text of the list
+  std::vector<Quantified> quantified_;
   std::vector<std::pair<std::string, std::string>> equal_shapes_;
   std::map<std::string, Choice> choices_;
   std::vector<std::pair<std::string, std::string>> equal_choices_;

@@ -174,7 +174,8 @@ class Greedy {
   std::vector<CandidateId> taken_;
 };
 
-std::vector<CandidateId> still_fitting(const Problem& problem, const std::vector<CandidateId>& taken) {
+std::vector<CandidateId> still_fitting(const Problem& problem, const std::vector<CandidateId>& taken,
+                                       const std::function<bool(CandidateId)>& may_finish) {
   Table<NodeId, char> is_covered(problem.node_count, 0);
   Table<CandidateId, char> is_taken(problem.candidates.size(), 0);
   for (CandidateId c : taken) {
@@ -183,7 +184,8 @@ std::vector<CandidateId> still_fitting(const Problem& problem, const std::vector
   }
   return candidates_where(problem, [&](CandidateId c) {
     const std::vector<NodeId>& nodes = problem.candidates[c].nodes;
-    return is_taken[c] != 0 ||
+    if (is_taken[c] != 0) return true;
+    return (!may_finish || may_finish(c)) &&
            std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) { return is_covered[node] != 0; });
   });
 }
@@ -191,7 +193,8 @@ std::vector<CandidateId> still_fitting(const Problem& problem, const std::vector
 }  // namespace
 
 std::optional<Solution> search_greedy(const Problem& problem, const std::vector<std::vector<CandidateId>>& turns,
-                                      const SearchOptions& options) {
+                                      const SearchOptions& options,
+                                      const std::function<bool(CandidateId)>& may_finish) {
   Greedy greedy(problem);
   for (const std::vector<CandidateId>& turn : turns) greedy.take_turn(turn);
   std::vector<CandidateId> taken = greedy.taken();
@@ -199,10 +202,12 @@ std::optional<Solution> search_greedy(const Problem& problem, const std::vector<
     // Whether there is a way to finish shows soon, mostly.
     SearchOptions own = options;
     if (!taken.empty()) own.max_states = std::min(own.max_states, std::max<uint64_t>(2'000, 4 * problem.node_count));
-    std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken), own);
-    if (solution || taken.empty()) return solution;
+    std::optional<Solution> solution = search_among(problem, still_fitting(problem, taken, may_finish), own);
+    if (solution) return solution;
+    if (taken.empty()) break;
     taken.resize(taken.size() - std::min(taken.size(), given_up));
   }
+  return may_finish ? search_among(problem, all_candidates(problem), options) : std::nullopt;
 }
 
 /// One turn of all candidates.

@@ -12,7 +12,7 @@
 //      candidates inside the region are taken, one after another.
 #pragma once
 
-#include "compiler/place/problem/problem.h"
+#include "compiler/place/problem/blocks.h"
 
 namespace collage::place {
 
@@ -21,5 +21,9 @@ using MergedRegionId = Id<struct MergedRegionTag>;
 /// The region of each node, counted by first node; none for a node that nothing has alone. After: the quotient of the
 /// regions is acyclic.
 Table<NodeId, MergedRegionId> merged_regions(const Problem& problem);
+
+/// Joins the block of each node, from the inputs on, with those of the same owner that it reads, where that closes no
+/// cycle. Nodes without an owner stay as they are.
+void join_with_writers(const NodeGraph& graph, const Table<NodeId, OwnerId>& owners, Blocks& blocks);
 
 }  // namespace collage::place

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "compiler/report/compare/comparison.h"
 #include "compiler/report/figures.h"
@@ -22,9 +23,12 @@ std::map<std::string, double> shares_of_macs(const ir::Graph& graph, const ir::P
 }  // namespace
 
 std::optional<Comparison> compare_strategies(const search::SearchInput& input, const place::Strategy& asked,
-                                             support::Diagnostics& diags) {
+                                             bool with_policies, support::Diagnostics& diags) {
   const std::vector<std::string> names = backend_names(input.built.problem);
   std::vector<Strategy> all = place::compared_strategies(names);
+  if (with_policies) {
+    for (Strategy& policy : place::policy_strategies()) all.push_back(std::move(policy));
+  }
   // Evolution measures; its row comes with the measurements.
   bool is_listed = is_measured(asked) || std::find(all.begin(), all.end(), asked) != all.end();
   if (!is_listed) all.push_back(asked);
@@ -35,7 +39,8 @@ std::optional<Comparison> compare_strategies(const search::SearchInput& input, c
   std::set<std::string> used;
   for (const Strategy& one : all) {
     CompareRow row;
-    row.strategy = one == Strategy{Strategy::Kind::Single, {"host"}} ? "host only" : to_string(one);
+    row.strategy = one == Strategy{Strategy::Kind::Single, {"host"}} ? std::string(kHostRow) : to_string(one);
+    row.is_policy = place::row_of(one).role == place::StrategyRow::Role::Policy;
     runtime::Result<search::FoundPlacement> found = search::PlacementSearch(input, one).find();
     if (!found) row.failure = found.message();
     row.found = std::move(found).to_optional();

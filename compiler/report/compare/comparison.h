@@ -9,6 +9,9 @@
 //                 optimal     100.0 %     0.0 %
 //                 greedy            …
 //
+// With the policies of other systems, a column has how many times the value of the host alone each has, and a line says
+// which cost more than that.
+//
 // Runs take turns, A B C A B C, so that a machine that slows down slows all of them down. Equal placements are measured
 // once.
 #pragma once
@@ -17,6 +20,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/place/strategies.h"
@@ -39,7 +43,11 @@ struct CompareRow {
   std::string failure;                 ///< why there is no placement, or why it does not run
   std::map<std::string, double> macs;  ///< backend -> share of all, 0 … 1
   std::optional<Measured> measured;
+  bool is_policy = false;  ///< what another system would do
 };
+
+/// What the row of the host alone is called.
+inline constexpr std::string_view kHostRow = "host only";
 
 struct Comparison {
   std::string model;
@@ -54,9 +62,9 @@ struct Comparison {
 };
 
 /// Searches with every strategy: optimal, greedy, eager, merge, tvm, each backend alone with the host, the host alone,
-/// and `strategy` if it is none of these.
+/// with the policies of other systems if asked, and with `strategy` if it is none of these.
 std::optional<Comparison> compare_strategies(const search::SearchInput& input, const place::Strategy& strategy,
-                                             support::Diagnostics& diags);
+                                             bool with_policies, support::Diagnostics& diags);
 
 /// One more row, of a placement that was found otherwise.
 void add_row(const search::SearchInput& input, const std::string& strategy, search::FoundPlacement found,

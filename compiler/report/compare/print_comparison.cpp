@@ -33,6 +33,23 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
+/// The row of the host alone, where that is a placement.
+const CompareRow* host_row(const Comparison& comparison) {
+  const auto row = std::find_if(comparison.rows.begin(), comparison.rows.end(),
+                                [](const CompareRow& one) { return one.strategy == kHostRow && one.found; });
+  return row == comparison.rows.end() ? nullptr : &*row;
+}
+
+bool has_policies(const Comparison& comparison) {
+  return std::any_of(comparison.rows.begin(), comparison.rows.end(), [](const auto& row) { return row.is_policy; });
+}
+
+/// How many times the value of the host alone: measured where it is, predicted otherwise.
+double times_host(const CompareRow& row, const CompareRow& host) {
+  if (row.measured && host.measured) return ratio(row.measured->median, host.measured->median);
+  return ratio(row.found->predicted.value(), host.found->predicted.value());
+}
+
 double share_of(const CompareRow& row, const std::string& backend) {
   auto it = row.macs.find(backend);
   return it == row.macs.end() ? 0 : it->second;
@@ -67,6 +84,11 @@ std::vector<Column> columns_of(const Comparison& comparison) {
       return best.measured ? fmt::format("{:.2f}", ratio(one.median, best.measured->median)) : std::string();
     });
     measured(12, "difference", [](const Measured& one) { return fmt::format("{:.1e}", one.difference); });
+  }
+  const CompareRow* host = has_policies(comparison) ? host_row(comparison) : nullptr;
+  if (host != nullptr) {
+    all.push_back(
+        {"to host", 10, [host](const CompareRow& row) { return fmt::format("{:.2f}", times_host(row, *host)); }});
   }
   all.push_back(
       {"partitions", 13, [](const CompareRow& row) { return std::to_string(row.found->placement.partitions.size()); }});
@@ -131,6 +153,27 @@ class Tables {
   std::string text_;
 };
 
+size_t partitions_off_host(const CompareRow& row) {
+  const std::vector<ir::Partition>& all = row.found->placement.partitions;
+  return static_cast<size_t>(std::count_if(
+      all.begin(), all.end(), [](const ir::Partition& one) { return one.backend != place::kHostBackend; }));
+}
+
+/// How many of the policies of other systems cost more than the host alone, and which. Empty where none was compared.
+std::string policies_text(const Comparison& comparison) {
+  const CompareRow* host = host_row(comparison);
+  if (host == nullptr || !has_policies(comparison)) return "";
+  size_t placed = 0;
+  std::vector<std::string> worse;
+  for (const CompareRow& row : comparison.rows) {
+    if (!row.is_policy || !row.found) continue;
+    ++placed;
+    if (times_host(row, *host) > 1) worse.push_back(row.strategy);
+  }
+  if (worse.empty()) return fmt::format("none of {} costs more than the host alone", placed);
+  return fmt::format("{} of {} cost more than the host alone: {}", worse.size(), placed, fmt::join(worse, ", "));
+}
+
 /// Where another strategy is measured to be faster than the optimal one: how much, and what is known of the reason.
 std::string verdict_of(const Comparison& comparison) {
   const std::optional<Measured>& best = comparison.rows.front().measured;
@@ -154,6 +197,8 @@ std::string verdict_of(const Comparison& comparison) {
 std::string print(const Comparison& comparison, size_t columns) {
   const size_t width = std::max(columns, kLeastWidth);
   std::string text = Tables(comparison, width).text();
+  const std::string policies = policies_text(comparison);
+  if (!policies.empty()) text += summary_line("policies", policies, width);
   if (comparison.runs == 0) return text;
   text += summary_line(
       "",
@@ -188,6 +233,11 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
     if (!row.found->solution.given_up.empty()) one["given_up"] = row.found->solution.given_up;
     one[field_of("bound", row.found->bound)] = row.found->bound.value();
     one["partitions"] = row.found->placement.partitions.size();
+    one["partitions_off_host"] = partitions_off_host(row);
+    if (row.is_policy) one["is_policy"] = true;
+    if (const CompareRow* host = host_row(comparison)) {
+      one["to_host"] = ratio(row.found->predicted.value(), host->found->predicted.value());
+    }
     one["conversions"] = row.found->placement.conversions.size();
     one["mac_share"] = ordered_json::object();
     for (const std::string& backend : comparison.backends) one["mac_share"][backend] = share_of(row, backend);

@@ -11,11 +11,6 @@
 
 namespace collage::report {
 
-std::string location_text(const support::Span& span, const support::SourceManager& sources) {
-  if (!span.is_valid()) return "";
-  return fmt::format("{}:{}", sources.name(span.file), sources.position(span.file, span.begin).line);
-}
-
 std::string node_text(const ir::Graph& graph, ir::NodeId node) {
   return fmt::format("%{} ({})", graph.node_name(node), graph.node(node).op->name);
 }

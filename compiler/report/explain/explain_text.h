@@ -9,9 +9,6 @@
 
 namespace collage::report {
 
-/// `rules/npu.rules:19`; empty if the span is not valid.
-std::string location_text(const support::Span& span, const support::SourceManager& sources);
-
 /// `%c (Conv)`
 std::string node_text(const ir::Graph& graph, ir::NodeId node);
 

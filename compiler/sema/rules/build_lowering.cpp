@@ -39,6 +39,9 @@ class LoweringBuilder {
       if (found.ast != nullptr) {
         lowering_.meaning = build_meaning(found, ast, given_, scope_, diags_);
         if (!lowering_.meaning) return std::nullopt;
+        for (const auto& param : found.ast->params) {
+          lowering_.parameters.push_back({param.name.text, param.may_be_absent});
+        }
       }
     }
     return std::move(lowering_);

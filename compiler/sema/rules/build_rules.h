@@ -31,8 +31,10 @@ std::optional<syntax::DefinitionsAst> included_definitions(const syntax::RulesAs
 /// backends that conflict with themselves.
 bool check_rule_set(ir::RuleSet& rules, support::Diagnostics& diags);
 
-/// Returns the `*.rules` of a folder, sorted; the path itself if it is not a folder; nullopt after an error.
-std::optional<std::vector<std::string>> rule_files(const std::string& path, support::Diagnostics& diags);
+/// Returns the `*.rules` of a folder, sorted; the path itself if it is not a folder; nullopt after an error. One is a
+/// link in the folder that leads to where `access` does not allow.
+std::optional<std::vector<std::string>> rule_files(const std::string& path, const support::FileAccess& access,
+                                                   support::Diagnostics& diags);
 
 /// Reads files, folders (their `*.rules`, sorted by name), and the files that they include, each once. What lies
 /// outside the folders of `paths` is refused unless it is allowed: support/file_access.h. Returns nullopt after one or

@@ -70,6 +70,7 @@ class RuleLoader {
     return copies(file.definitions);
   }
 
+  const support::FileAccess& access() const { return access_; }
   ir::RuleSet take() { return std::move(rules_); }
 
  private:
@@ -128,7 +129,8 @@ class RuleLoader {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> rule_files(const std::string& path, Diagnostics& diags) {
+std::optional<std::vector<std::string>> rule_files(const std::string& path, const support::FileAccess& access,
+                                                   Diagnostics& diags) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
   std::vector<std::string> files;
@@ -139,6 +141,12 @@ std::optional<std::vector<std::string>> rule_files(const std::string& path, Diag
   if (error) return diags.error_at(Code::CannotRead, path, "cannot be read: {}", error.message());
   if (files.empty()) return diags.error_at(Code::CannotRead, path, "the folder has no `*.rules` file");
   std::sort(files.begin(), files.end());
+  const auto leads_out = [&](const std::string& file) { return !access.allows(file, path); };
+  for (const std::string& file : files) {
+    if (!leads_out(file)) continue;
+    diags.error_at(Code::CannotRead, file, "{}", support::kOutside).note("{}", support::kOutsideHint);
+  }
+  if (std::any_of(files.begin(), files.end(), leads_out)) return std::nullopt;
   return files;
 }
 
@@ -147,7 +155,7 @@ std::optional<ir::RuleSet> load_rules(support::SourceManager& sources, const std
   RuleLoader loader(sources, support::FileAccess(paths, allow_outside), diags);
   bool ok = true;
   for (const std::string& path : paths) {
-    auto files = rule_files(path, diags);
+    auto files = rule_files(path, loader.access(), diags);
     ok = ok && files;
     if (!files) continue;
     for (const std::string& file : *files) ok = loader.load(file) && ok;

@@ -8,6 +8,7 @@
 
 #include "compiler/certificate/judge_file.h"
 #include "runtime/support/explain.h"
+#include "runtime/support/print.h"
 #include "runtime/tools/command_line/app_text.h"
 #include "runtime/tools/command_line/guarded_main.h"
 
@@ -30,14 +31,14 @@ int run(int argc, char** argv) {
   }
   if (!code.empty()) return collage::support::explain(code) ? kSuccess : kWrongUsage;
   if (path.empty()) {
-    fmt::print(
+    collage::support::print(
         stderr,
         "error: a certificate is needed: `collage-check-certificate FILE`\nRun with --help for more information.\n");
     return kWrongUsage;
   }
   const FileJudgement judged = collage::certificate::judge_file(path);
-  fmt::print("{}", judged.report);
-  fmt::print(stderr, "{}", judged.diagnostics);
+  collage::support::print("{}", judged.report);
+  collage::support::print(stderr, "{}", judged.diagnostics);
   if (judged.verdict == FileJudgement::Verdict::Refused) return kInputError;
   return judged.verdict == FileJudgement::Verdict::Proven ? kSuccess : kNotProven;
 }

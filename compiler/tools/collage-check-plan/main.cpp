@@ -8,6 +8,7 @@
 #include "compiler/certificate/judge_file.h"
 #include "compiler/driver/check_plan.h"
 #include "include/collage/export.h"
+#include "runtime/support/print.h"
 #include "runtime/tools/command_line/app_text.h"
 #include "runtime/tools/command_line/guarded_main.h"
 
@@ -19,10 +20,11 @@ using enum collage::tools::ExitCode;
 int judge_alone(const std::string& path) {
   using collage::certificate::FileJudgement;
   const FileJudgement judged = collage::certificate::judge_file(path);
-  fmt::print(stderr, "{}", judged.diagnostics);
+  collage::support::print(stderr, "{}", judged.diagnostics);
   if (judged.verdict == FileJudgement::Verdict::Refused) return kInputError;
-  fmt::print("{}trusted     that the problem is that of a model and rules: `collage-check-plan MODEL RULES… {}`\n",
-             judged.report, path);
+  collage::support::print(
+      "{}trusted     that the problem is that of a model and rules: `collage-check-plan MODEL RULES… {}`\n",
+      judged.report, path);
   return judged.verdict == FileJudgement::Verdict::Proven ? kSuccess : kNotProven;
 }
 
@@ -42,7 +44,7 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? kSuccess : kWrongUsage;
   }
   if (paths.empty()) {
-    fmt::print(
+    collage::support::print(
         stderr,
         "error: a certificate is needed: `collage-check-plan MODEL RULES… CERTIFICATE`\nRun with --help for more "
         "information.\n");
@@ -51,8 +53,8 @@ int run(int argc, char** argv) {
   if (paths.size() == 1) return judge_alone(paths.front());
   const PlanCheck check =
       collage::driver::check_plan(paths.front(), {paths.begin() + 1, paths.end() - 1}, paths.back(), options);
-  fmt::print("{}", check.text);
-  fmt::print(stderr, "{}", check.diagnostics);
+  collage::support::print("{}", check.text);
+  collage::support::print(stderr, "{}", check.diagnostics);
   if (check.verdict == PlanCheck::Verdict::Refused) return kInputError;
   return check.verdict == PlanCheck::Verdict::Proven ? kSuccess : kNotProven;
 }

@@ -73,7 +73,7 @@ std::optional<plan::PlanTargets> read_targets(const MeasureOptions& options) {
   const std::optional<codegen::Numerics> numerics = codegen::parse_numerics(options.numerics);
   if (!numerics) return std::nullopt;
   auto activations =
-      request::activate(*rules, {options.targets, {}, {}, true}, diags, {*numerics, options.cpu},
+      request::activate(*rules, {.targets = options.targets, .allows_simulated = true}, diags, {*numerics, options.cpu},
                         {options.allow_code, true, options.allow_outside});  // costs are asked of programs elsewhere
   if (!activations) return std::nullopt;
   plan::PlanTargets targets = request::plan_targets(*rules, *activations, options.threads);

@@ -20,6 +20,7 @@
 #include "runtime/core/code_features.h"
 #include "runtime/core/host_capabilities.h"
 #include "runtime/core/machine_name.h"
+#include "runtime/support/print.h"
 #include "runtime/tools/command_line/program_text.h"
 
 namespace collage::tools {
@@ -48,8 +49,9 @@ std::optional<Served> read_rules(const MeasureOptions& options, support::SourceM
   std::optional<ir::RuleSet> rules = sema::load_rules(sources, served.paths, diags, options.allow_outside);
   if (!rules) return std::nullopt;
   served.rules = std::move(*rules);
-  const auto activations = request::activate(served.rules, {options.targets, {}, {}, true}, diags, {},
-                                             {options.allow_code, options.allow_code, options.allow_outside});
+  const auto activations =
+      request::activate(served.rules, {.targets = options.targets, .allows_simulated = true}, diags, {},
+                        {options.allow_code, options.allow_code, options.allow_outside});
   if (!activations) return std::nullopt;
   for (const request::Activation& activation : *activations) {
     if (activation.absent.empty()) served.active.push_back(activation.active);
@@ -63,7 +65,7 @@ bool knows_backends(const MeasureOptions& options, const place::ActiveBackends& 
     const bool is_known = name == "host" || std::any_of(active.begin(), active.end(),
                                                         [&](const auto& one) { return one.backend->name == name; });
     if (is_known) continue;
-    fmt::print(stderr, "error: --backends: there is no active backend `{}`\n", name);
+    support::print(stderr, "error: --backends: there is no active backend `{}`\n", name);
     return false;
   }
   return true;
@@ -104,7 +106,7 @@ int serve_others(const MeasureOptions& options) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   const std::optional<Served> served = read_rules(options, sources, diags);
-  fmt::print(stderr, "{}", diags.render());
+  support::print(stderr, "{}", diags.render());
   if (!served) return kInputError;
   if (!knows_backends(options, served->active)) return kWrongUsage;
   const std::string program = measure::find_worker_program();
@@ -124,13 +126,13 @@ int serve_others(const MeasureOptions& options) {
   if (!options.quiet) {
     serving.say = [&](const std::string& line) {
       const std::lock_guard lock(printing);
-      fmt::print(stderr, "{}\n", line);
+      support::print(stderr, "{}\n", line);
     };
   }
   const runtime::Status status = measure::fleet::serve(serving, meter);
   if (serving.stop >= 0) ::close(serving.stop);
   if (status) return kSuccess;
-  fmt::print(stderr, "error: --serve {}: {}\n", measure::shown_database(options.serve), status.message());
+  support::print(stderr, "error: --serve {}: {}\n", measure::shown_database(options.serve), status.message());
   return kInputError;
 }
 

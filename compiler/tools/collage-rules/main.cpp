@@ -16,6 +16,7 @@
 #include "compiler/rules_tool/scaffold.h"
 #include "compiler/sema/rules/build_rules.h"
 #include "runtime/support/explain.h"
+#include "runtime/support/print.h"
 #include "runtime/tools/command_line/app_text.h"
 #include "runtime/tools/command_line/guarded_main.h"
 
@@ -74,7 +75,7 @@ int run(int argc, char** argv) {
   };
   auto with_diagnostics = [&](bool good) {
     std::fflush(stdout);
-    fmt::print(stderr, "{}", diags.render());
+    collage::support::print(stderr, "{}", diags.render());
     return good;
   };
 
@@ -90,9 +91,9 @@ int run(int argc, char** argv) {
   }
   test->add_option("--rule", options.test.rules, "only the tests of this rule, family or rewrite")->type_name("NAME");
   test->add_option("--junit", options.test.junit, "write the results as JUnit's XML, too")->type_name("FILE");
-  test->add_flag("--mutate", options.test.mutate, "require that some test fails when any one `where` is left out");
-  test->add_flag("--mutate-bounds", options.test.bounds,
-                 "the same for each `<` that becomes `<=` and each `>=` that becomes `>`");
+  test->add_flag("--mutate", options.test.mutate,
+                 "require that some test fails when any one `where` is left out, any `<` becomes `<=` or `>=` becomes "
+                 "`>`, or arguments of a `lower` are exchanged or left out");
   CLI::App* coverage =
       add_on_rules("coverage", "shows which rules match in a corpus of models", [&](const RuleSet& rules) {
         return with_diagnostics(tool::report_coverage(sources, rules, options.models, options.unfired, diags));
@@ -108,7 +109,8 @@ int run(int argc, char** argv) {
   list->add_option("--backend", options.backends, "only this one")->type_name("NAME…");
   list->add_flag("--json", options.as_json, "as JSON");
   CLI::App* format = add_on_files("fmt", "formats files in place; `-` reads standard input", [&] {
-    return with_diagnostics(tool::format_files(sources, options.paths, options.only_check, diags));
+    const tool::FormatOptions chosen{options.only_check, options.allow_outside};
+    return with_diagnostics(tool::format_files(sources, options.paths, chosen, diags));
   });
   format->add_flag("--check", options.only_check, "change nothing; fail where something would change");
   CLI::App* make = add("new", "writes a rule file to start from",
@@ -125,8 +127,8 @@ int run(int argc, char** argv) {
   }
   if (!options.code.empty()) return collage::support::explain(options.code) ? kSuccess : kWrongUsage;
   if (!run_command) {
-    fmt::print(stderr,
-               "error: a command is needed: `collage-rules check PATH…`\nRun with --help for more information.\n");
+    collage::support::print(
+        stderr, "error: a command is needed: `collage-rules check PATH…`\nRun with --help for more information.\n");
     return kWrongUsage;
   }
   return run_command() ? kSuccess : kInputError;

@@ -8,6 +8,7 @@
 
 #include "compiler/report/backends_json.h"
 #include "compiler/request/rule_files.h"
+#include "runtime/support/print.h"
 #include "runtime/tools/command_line/app_text.h"
 
 namespace collage::tools {
@@ -22,9 +23,9 @@ void print_table(const std::vector<BackendInfo>& list) {
     runs_by = std::max(runs_by, one.runs_by.size());
   }
   for (const BackendInfo& one : list) {
-    fmt::print("{:<{}}  {:<15}  {:<{}}  {:>3} rules  {}\n", one.name, name, name_of(one.kind), one.runs_by, runs_by,
-               one.rules, one.file);
-    if (!one.reason.empty()) fmt::print("{:<{}}  {}\n", "", name, one.reason);
+    support::print("{:<{}}  {:<15}  {:<{}}  {:>3} {:<5}  {}\n", one.name, name, name_of(one.kind), one.runs_by, runs_by,
+                   one.rules, one.rules == 1 ? "rule" : "rules", one.file);
+    if (!one.reason.empty()) support::print("{:<{}}  {}\n", "", name, one.reason);
   }
 }
 
@@ -54,10 +55,10 @@ int run_backends_command(int argc, char** argv) {
   const auto rules = request::read_rule_files(paths, sources, diags, permission.outside);
   std::vector<BackendInfo> list;
   if (rules != nullptr) list = request::list_backends(rules->rules, permission, diags);
-  fmt::print(stderr, "{}", diags.render());
+  support::print(stderr, "{}", diags.render());
   if (diags.has_errors()) return kInputError;
   if (prints_json) {
-    fmt::print("{}", report::to_json(list));
+    support::print("{}", report::to_json(list));
   } else {
     print_table(list);
   }

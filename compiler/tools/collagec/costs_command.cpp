@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "compiler/costs_tool/commands.h"
+#include "runtime/support/print.h"
 #include "runtime/tools/command_line/app_text.h"
 
 namespace collage::tools {
@@ -53,18 +54,19 @@ class CostsApp {
       return app_.exit(error) == 0 ? kSuccess : kWrongUsage;
     }
     if (!command_) {
-      fmt::print(stderr, "error: a command is needed: `collagec costs list`\nRun with --help for more information.\n");
+      support::print(stderr,
+                     "error: a command is needed: `collagec costs list`\nRun with --help for more information.\n");
       return kWrongUsage;
     }
     // As collagec's option, an empty name means that there is none.
     request_.database = database_.value_or(measure::default_cost_database());
     if (request_.database.empty()) {
-      fmt::print(stderr, "error: no database: `--cost-db NAME` names one\n");
+      support::print(stderr, "error: no database: `--cost-db NAME` names one\n");
       return kWrongUsage;
     }
     const bool is_good = command_();
     std::fflush(stdout);
-    fmt::print(stderr, "{}", diags_.render());
+    support::print(stderr, "{}", diags_.render());
     return is_good ? kSuccess : kInputError;
   }
 

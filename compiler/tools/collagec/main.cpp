@@ -19,7 +19,7 @@
 #include "include/collage/export.h"
 #include "include/collage/version.h"
 #include "runtime/support/explain.h"
-#include "runtime/support/visible.h"
+#include "runtime/support/print.h"
 #include "runtime/tools/command_line/guarded_main.h"
 #include "runtime/tools/command_line/process_limits.h"
 #include "runtime/tools/command_line/short_waits.h"
@@ -31,7 +31,7 @@ using namespace collage;
 using enum tools::ExitCode;
 
 int wrong_usage(std::string_view message) {
-  fmt::print(stderr, "error: {}\nRun with --help for more information.\n", message);
+  support::print(stderr, "error: {}\nRun with --help for more information.\n", message);
   return kWrongUsage;
 }
 
@@ -41,13 +41,13 @@ int answer(const tools::Information& asked, request::CommandName command) {
   const bool is_of_command = command != request::CommandName::Compile;
   switch (asked.kind) {
     case Kind::Help:
-      fmt::print("{}", is_of_command ? tools::command_help(tools::describe_collagec(), tools::describe(command))
-                                     : tools::help_text(tools::describe_collagec(), false));
+      support::print("{}", is_of_command ? tools::command_help(tools::describe_collagec(), tools::describe(command))
+                                         : tools::help_text(tools::describe_collagec(), false));
       break;
-    case Kind::HelpAll: fmt::print("{}", tools::help_text(tools::describe_collagec(), true)); break;
-    case Kind::Version: fmt::print("collagec " COLLAGE_VERSION "\n"); break;
-    case Kind::Man: fmt::print("{}", tools::man_page(tools::describe_collagec())); break;
-    case Kind::BashCompletion: fmt::print("{}", tools::bash_completion(tools::describe_collagec())); break;
+    case Kind::HelpAll: support::print("{}", tools::help_text(tools::describe_collagec(), true)); break;
+    case Kind::Version: support::print("collagec " COLLAGE_VERSION "\n"); break;
+    case Kind::Man: support::print("{}", tools::man_page(tools::describe_collagec())); break;
+    case Kind::BashCompletion: support::print("{}", tools::bash_completion(tools::describe_collagec())); break;
     case Kind::Explain: return support::explain(asked.code) ? kSuccess : kWrongUsage;
   }
   return kSuccess;
@@ -80,7 +80,7 @@ int run(int argc, char** argv) {
   support::SourceManager sources;
   support::Diagnostics diags(sources);
   std::variant<tools::CommandLine, tools::WrongUsage> parsed = tools::parse_command_line(argc, argv, diags);
-  if (diags.has_errors()) return fmt::print(stderr, "{}", diags.render()), kWrongUsage;
+  if (diags.has_errors()) return support::print(stderr, "{}", diags.render()), kWrongUsage;
   if (const auto* wrong = std::get_if<tools::WrongUsage>(&parsed)) return wrong_usage(wrong->message);
   auto& [request, information] = std::get<tools::CommandLine>(parsed);
   if (information) return answer(*information, request.command);
@@ -91,19 +91,19 @@ int run(int argc, char** argv) {
   const auto print_to = [&](std::FILE* file) {
     return [&progress, file](std::string_view text) {
       progress.clear();
-      fmt::print(file, "{}", support::visible(text, support::Lines::Keep));
+      support::print(file, "{}", text);
     };
   };
   const driver::Output output{print_to(stdout), print_to(stderr), tools::terminal_width(STDOUT_FILENO)};
   const driver::Outcome outcome = driver::run_command(std::move(request), output, progress.listener());
   progress.finish();
-  fmt::print(stderr, "{}", outcome.diagnostics);
+  support::print(stderr, "{}", outcome.diagnostics);
   if (tools::interrupt_flag(tools::Interrupted::Measuring)) {
     std::fflush(stdout);
     tools::end_interrupted();
   }
   if (tools::interrupt_flag(tools::Interrupted::Search)) {
-    fmt::print(stderr, "note: the search was interrupted; the result is the best placement that it had found\n");
+    support::print(stderr, "note: the search was interrupted; the result is the best placement that it had found\n");
   }
   return exit_code(outcome.verdict);
 }

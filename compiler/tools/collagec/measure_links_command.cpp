@@ -14,6 +14,7 @@
 #include "runtime/core/duration.h"
 #include "runtime/core/host_space.h"
 #include "runtime/runner/mpi_ranks.h"
+#include "runtime/support/print.h"
 #include "runtime/support/write_file.h"
 #include "runtime/tools/command_line/app_text.h"
 #include "runtime/tools/command_line/seconds_option.h"
@@ -47,9 +48,9 @@ class LinkMeasurement {
     if (!figures) return diags_.error_at(Code::RunFailed, "mpirun", "{}", figures.message());
     if (!is_first) return true;
     for (const PairFigures& pair : *figures) {
-      fmt::print("{:<12}{} - {}: {}, {:.3g} GB/s\n", &pair == figures->data() ? "measured" : "",
-                 runtime::host_space(pair.a), runtime::host_space(pair.b),
-                 human(runtime::Duration::seconds(pair.latency)), pair.bytes_per_second / 1e9);
+      support::print("{:<12}{} - {}: {}, {:.3g} GB/s\n", &pair == figures->data() ? "measured" : "",
+                     runtime::host_space(pair.a), runtime::host_space(pair.b),
+                     human(runtime::Duration::seconds(pair.latency)), pair.bytes_per_second / 1e9);
     }
     return write(*rules, *figures);
   }
@@ -75,8 +76,9 @@ class LinkMeasurement {
     const auto made = driver::with_measured_links(rules, pairs, sources_, files_.front(), diags_);
     if (!made) return false;
     const std::string& path = output_.empty() ? made->path : output_;
-    if (!support::write_file(path, made->text, diags_)) return false;
-    fmt::print("{:<12}{}\n", "wrote", path);
+    const auto replaces = output_.empty() ? runtime::Replaces::Anything : runtime::Replaces::WhatWasNotRead;
+    if (!support::write_file(path, made->text, diags_, replaces)) return false;
+    support::print("{:<12}{}\n", "wrote", path);
     return true;
   }
 
@@ -109,7 +111,7 @@ int run_measure_links_command(int argc, char** argv) {
   support::Diagnostics diags(sources);
   LinkMeasurement measurement(std::move(files), std::move(output), sources, diags);
   const int code = measurement.run(runtime::TimeLimit(start)) ? kSuccess : kInputError;
-  if (measurement.ranks().prints_errors()) fmt::print(stderr, "{}", diags.render());
+  if (measurement.ranks().prints_errors()) support::print(stderr, "{}", diags.render());
   std::fflush(stdout);
   measurement.ranks().leave(code);
   return code;

@@ -11,6 +11,7 @@
 
 #include "compiler/tools/collagec/interrupt.h"
 #include "runtime/core/joined.h"
+#include "runtime/support/visible.h"
 #include "runtime/tools/command_line/process_limits.h"
 #include "runtime/tools/command_line/steps_text.h"
 #include "runtime/tools/command_line/terminal_width.h"
@@ -18,8 +19,8 @@
 namespace collage::tools {
 namespace {
 
-using request::Progress;
-using request::Work;
+using runner::Progress;
+using runner::Work;
 
 constexpr std::chrono::milliseconds kPause{50};  ///< between two reported states on a terminal
 constexpr double kTick = 1;                      ///< seconds between two states there without a report
@@ -52,8 +53,8 @@ TerminalProgress::TerminalProgress(double seconds)
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-request::WorkListener TerminalProgress::listener() {
-  request::WorkListener listener;
+runner::WorkListener TerminalProgress::listener() {
+  runner::WorkListener listener;
   listener.stage = [this](const char* stage) { begin_stage(stage); };
   listener.begin = [this](Work work) { begin(work); };
   listener.end = [this] { end(); };
@@ -110,10 +111,11 @@ void TerminalProgress::show() {
   shown_ = Clock::now();
   if (!progress_ && *stage_ == '\0') return;
   if (!is_terminal_) {
-    put(fmt::format("{:<11} {} {}\n", fmt::format("after {:.0f} s", seconds_since(start_)), label(), state()));
+    put(fmt::format("{:<11} {} {}\n", fmt::format("after {:.0f} s", seconds_since(start_)), label(),
+                    support::visible(state())));
     return;
   }
-  std::string text = fmt::format("{:<12}{}", label(), state());
+  std::string text = support::visible(fmt::format("{:<12}{}", label(), state()));
   text.resize(std::min(text.size(), terminal_width(STDERR_FILENO) - 1));
   put(kClear + text);
   is_shown_ = true;

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <thread>
 
-#include "compiler/request/work_listener.h"
+#include "runtime/runner/work_listener.h"
 
 namespace collage::tools {
 
@@ -34,7 +34,7 @@ class TerminalProgress {
 
   /// The listener of this display, which also ends searches and measuring on Ctrl-C (interrupt.h). It refers to the
   /// display.
-  request::WorkListener listener();
+  runner::WorkListener listener();
 
   /// Clears the line, before something else is printed.
   void clear();
@@ -45,8 +45,8 @@ class TerminalProgress {
   using Clock = std::chrono::steady_clock;
 
   void begin_stage(const char* stage);
-  void begin(request::Work work);
-  void update(const request::Progress& progress);
+  void begin(runner::Work work);
+  void update(const runner::Progress& progress);
   void end();
   /// What the other thread does: shows the state again and again.
   void go_on();
@@ -67,8 +67,8 @@ class TerminalProgress {
   bool has_ended_ = false;
   bool is_shown_ = false;
   const char* stage_ = "";
-  std::optional<request::Progress> progress_;  ///< of the work that is done; nothing: of the stage alone
-  Clock::time_point begin_ = start_;           ///< of the work, or the stage
+  std::optional<runner::Progress> progress_;  ///< of the work that is done; nothing: of the stage alone
+  Clock::time_point begin_ = start_;          ///< of the work, or the stage
   Clock::time_point shown_;
   double measured_seconds_ = 0;  ///< of earlier rounds of measuring
   std::thread thread_;

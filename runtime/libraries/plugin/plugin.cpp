@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/core/text.h"
+#include "runtime/io/files_read.h"
 #include "runtime/libraries/plugin/c_program.h"
 
 namespace collage::runtime {
@@ -25,6 +26,7 @@ Result<const collage_plugin*> open_plugin(std::string_view library) {
   std::string path(library.substr(kPluginPrefix.size()));
   std::error_code error;
   if (!fs::exists(path, error)) return Status::error("plug-in `" + path + "` does not exist");
+  note_read(path);
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     const char* why = ::dlerror();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "runtime/core/duration.h"
 #include "runtime/core/joined.h"
@@ -169,6 +170,40 @@ std::string bytes_in(const ordered_json& object, const char* field) {
   return support::size_text(is_size ? found->get<size_t>() : 0);
 }
 
+/// Levels of x86-64 by the names of /proc/cpuinfo, each with those before it.
+struct Level {
+  std::string_view name;
+  std::vector<std::string_view> adds;
+};
+
+const std::vector<Level>& levels() {
+  static const std::vector<Level> all = {
+      {"x86-64-v2", {"pni", "popcnt", "sse4_1", "sse4_2", "ssse3"}},
+      {"x86-64-v3", {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}},
+      {"x86-64-v4", {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}},
+  };
+  return all;
+}
+
+/// Instruction sets in short: `x86-64-v3, avx_vnni`. More than a few are counted.
+std::string features_text(const std::vector<std::string>& features) {
+  std::vector<std::string> others = features;
+  std::string level;
+  for (const Level& next : levels()) {
+    const bool has_all = std::all_of(next.adds.begin(), next.adds.end(), [&](std::string_view one) {
+      return std::find(features.begin(), features.end(), one) != features.end();
+    });
+    if (!has_all) break;
+    level = next.name;
+    std::erase_if(others, [&](const std::string& one) {
+      return std::find(next.adds.begin(), next.adds.end(), one) != next.adds.end();
+    });
+  }
+  constexpr size_t kMostNamed = 4;
+  if (others.empty()) return level;
+  return level.empty() ? named(others, kMostNamed) : fmt::format("{}, {}", level, named(others, kMostNamed));
+}
+
 std::string needs_text(const ordered_json& about) {
   std::vector<std::string> features;
   for (const ordered_json& feature : about["features"]) features.push_back(feature.get<std::string>());
@@ -195,40 +230,7 @@ std::string hosts_text(const ordered_json& about) {
   return text;
 }
 
-/// Levels of x86-64 by the names of /proc/cpuinfo, each with those before it.
-struct Level {
-  std::string_view name;
-  std::vector<std::string_view> adds;
-};
-
-const std::vector<Level>& levels() {
-  static const std::vector<Level> all = {
-      {"x86-64-v2", {"pni", "popcnt", "sse4_1", "sse4_2", "ssse3"}},
-      {"x86-64-v3", {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}},
-      {"x86-64-v4", {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}},
-  };
-  return all;
-}
-
 }  // namespace
-
-std::string features_text(const std::vector<std::string>& features) {
-  std::vector<std::string> others = features;
-  std::string level;
-  for (const Level& next : levels()) {
-    const bool has_all = std::all_of(next.adds.begin(), next.adds.end(), [&](std::string_view one) {
-      return std::find(features.begin(), features.end(), one) != features.end();
-    });
-    if (!has_all) break;
-    level = next.name;
-    std::erase_if(others, [&](const std::string& one) {
-      return std::find(next.adds.begin(), next.adds.end(), one) != next.adds.end();
-    });
-  }
-  constexpr size_t kMostNamed = 4;
-  if (others.empty()) return level;
-  return level.empty() ? named(others, kMostNamed) : fmt::format("{}, {}", level, named(others, kMostNamed));
-}
 
 runtime::Result<std::string> about_text(const runtime::PackageSet& set) {
   const size_t shown = set.is_cluster() ? 0 : set.count() - 1;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "runtime/core/status.h"
 #include "runtime/package/package.h"
@@ -14,8 +13,5 @@ namespace collage::tools {
 /// the package needs of a machine. Of several specialisations the placement is that of the last. Reads all parts of
 /// hosts; fails as PackageSet::load.
 runtime::Result<std::string> about_text(const runtime::PackageSet& set);
-
-/// Instruction sets in short: `x86-64-v3, avx_vnni`. More than a few are counted.
-std::string features_text(const std::vector<std::string>& features);
 
 }  // namespace collage::tools

@@ -18,7 +18,7 @@
 #include "runtime/runner/run_json.h"
 #include "runtime/runner/trace.h"
 #include "runtime/support/explain.h"
-#include "runtime/support/visible.h"
+#include "runtime/support/print.h"
 #include "runtime/support/write_file.h"
 #include "runtime/tools/collage-run/about_text.h"
 #include "runtime/tools/collage-run/ranks.h"
@@ -34,7 +34,7 @@ using enum tools::ExitCode;
 using support::Code;
 
 int wrong_usage(std::string_view message) {
-  fmt::print(stderr, "error: {}\nRun with --help for more information.\n", message);
+  support::print(stderr, "error: {}\nRun with --help for more information.\n", message);
   return kWrongUsage;
 }
 
@@ -70,7 +70,7 @@ class PackageRun {
     runtime::Result<runtime::Package> package = set->load(choice->variant);
     if (!package) return diags_.error_at(Code::CannotRead, file_, "{}", package.message());
     if (set->is_shaped() && !options_.json) {
-      fmt::print("{:<12}{}\n", "shapes", runner::print(*choice, set->shapes()));
+      support::print("{:<12}{}\n", "shapes", runner::print(*choice, set->shapes()));
     }
     const bool good = run(*package, threads, *choice);
     if (set->is_shaped() && !json_.is_null()) json_["shapes"] = runner::print(*choice, set->shapes());
@@ -89,15 +89,15 @@ class PackageRun {
     }
     const runtime::Result<std::string> text = tools::about_text(set);
     if (!text) return diags_.error_at(Code::CannotRead, file_, "{}", text.message());
-    fmt::print("{}", support::visible(*text, support::Lines::Keep));
+    support::print("{}", *text);
     return true;
   }
 
   static void print_placed(const runtime::PackageSet& set) {
-    if (set.is_cluster()) return fmt::print("{}", set.placed(0));
+    if (set.is_cluster()) return support::print("{}", set.placed(0));
     for (size_t i = 0; i < set.count(); ++i) {
-      if (set.is_shaped()) fmt::print("// {}\n", set.shapes().name_of(i));
-      fmt::print("{}", set.placed(i));
+      if (set.is_shaped()) support::print("// {}\n", set.shapes().name_of(i));
+      support::print("{}", set.placed(i));
     }
   }
 
@@ -150,7 +150,7 @@ class PackageRun {
       const std::optional<runner::RequestTimes> report = runner::bench_cluster(program, options_.bench, first, diags_);
       if (!report) return false;
       json_["requests"] = runner::cluster_json(*report);
-      if (!options_.json) fmt::print("{}", runner::print(*report));
+      if (!options_.json) support::print("{}", runner::print(*report));
     }
     // The last run of all is the one that is reported and traced.
     const int runs = good && (options_.bench > 0 || options_.trace.is_asked()) ? 2 : 0;
@@ -169,13 +169,13 @@ class PackageRun {
       const auto reports = runner::gather_reports(program);
       if (!reports) return fail_over_hosts(program.transport(), reports.status());
       if (reports_all) json_["cluster"] = runner::cluster_json(*reports, ranks_.known().predicted);
-      if (reports_all && !options_.json) fmt::print("{}", runner::print(*reports, ranks_.known().predicted));
+      if (reports_all && !options_.json) support::print("{}", runner::print(*reports, ranks_.known().predicted));
     }
     if (!options_.trace.is_asked()) return good;
     const auto traced = runner::gather_trace(program);
     if (!traced) return fail_over_hosts(program.transport(), traced.status());
     if (!*traced || !good) return good;
-    if (options_.trace.prints) fmt::print("{}", runner::print(**traced));
+    if (options_.trace.prints) support::print("{}", runner::print(**traced));
     return runner::write_trace(options_.trace, **traced, diags_);
   }
 
@@ -202,7 +202,7 @@ class PackageRun {
       if (!package) return diags_.error_at(Code::CannotRead, file_, "{}", package.message());
       auto executor = runtime::Executor::load(package->plan, *package->code, threads);
       if (!executor) return diags_.error_at(Code::RunFailed, package->plan.model, "{}", executor.message());
-      if (!options_.json) fmt::print("{:<12}{}\n", "shapes", set.shapes().name_of(i));
+      if (!options_.json) support::print("{:<12}{}\n", "shapes", set.shapes().name_of(i));
       if (!check(package->plan, **executor)) return false;
     }
     return true;
@@ -234,7 +234,7 @@ class PackageRun {
     if (good && options_.trace.is_asked()) good = trace(first_inputs(), **executor);
     if (good && options_.bench > 0) good = bench(package.plan, first_inputs(), of_run, **executor);
     if (good && options_.requests.is_asked()) good = bench_requests(package, first_inputs(), threads, load);
-    if (!options_.json) fmt::print("{}", runner::print_recovery(**executor));
+    if (!options_.json) support::print("{}", runner::print_recovery(**executor));
     json_["faults"] = runner::recovery_json(**executor);
     return good;
   }
@@ -244,7 +244,7 @@ class PackageRun {
         runner::check_known_runs(plan, executor, options_.run.tolerance, diags_);
     if (!report) return false;
     json_["check"] = runner::known_runs_json(*report);
-    if (!options_.json) fmt::print("{}", runner::print(*report));
+    if (!options_.json) support::print("{}", runner::print(*report));
     return true;
   }
 
@@ -255,14 +255,14 @@ class PackageRun {
     if (!result) return false;
     const bool good = runner::judge_result(request, ports, &*result, diags_);
     json_.update(runner::result_json(*result, ports));
-    if (!options_.json) fmt::print("{}", runner::print(*result, ports));
+    if (!options_.json) support::print("{}", runner::print(*result, ports));
     return good;
   }
 
   bool trace(const std::vector<runtime::Tensor>& inputs, runtime::Executor& executor) {
     const std::optional<runner::Trace> traced = runner::trace_model(inputs, executor, diags_);
     if (!traced) return false;
-    if (options_.trace.prints) fmt::print("{}", runner::print(*traced));
+    if (options_.trace.prints) support::print("{}", runner::print(*traced));
     return runner::write_trace(options_.trace, *traced, diags_);
   }
 
@@ -272,7 +272,7 @@ class PackageRun {
         package.plan, package.code, threads, options_.requests, options_.bench, inputs, load, diags_);
     if (!report) return false;
     json_["requests"] = runner::requests_json(*report);
-    if (!options_.json) fmt::print("{}", runner::print(*report));
+    if (!options_.json) support::print("{}", runner::print(*report));
     return true;
   }
 
@@ -282,7 +282,7 @@ class PackageRun {
         runner::bench_model(plan, inputs, options_.bench, executor, {}, diags_);
     if (!report) return false;
     json_["bench"] = runner::times_json(*report);
-    if (!options_.json) fmt::print("{}", runner::print(*report));
+    if (!options_.json) support::print("{}", runner::print(*report));
     return options_.bench_json.empty() ||
            support::write_file(options_.bench_json, runner::to_json(*report, plan.model, "", threads), diags_);
   }
@@ -303,7 +303,7 @@ bool run_packages(const tools::RunOptions& options, tools::Ranks& ranks, support
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   bool good = true;
   for (const std::string& file : options.packages) {
-    if (are_many && !options.json && ranks.mpi().is_first()) fmt::print("package     {}\n", file);
+    if (are_many && !options.json && ranks.mpi().is_first()) support::print("package     {}\n", file);
     PackageRun package(file, options, ranks, sources, diags);
     good = package.run() && good;
     if (!package.json().is_null()) all.push_back(package.json());
@@ -311,7 +311,7 @@ bool run_packages(const tools::RunOptions& options, tools::Ranks& ranks, support
   }
   if (!options.json || all.empty()) return good;
   const nlohmann::ordered_json& document = are_many ? all : all.front();
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  support::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   return good;
 }
 
@@ -339,7 +339,7 @@ int run(int argc, char** argv) {
   const bool starts = !stops && runner::MpiRanks::of_environment() != 1;
   const bool good = (!starts || ranks.mpi().start(runtime::TimeLimit(options.start_timeout), diags)) &&
                     run_packages(options, ranks, sources, diags);
-  if (ranks.mpi().prints_errors()) fmt::print(stderr, "{}", diags.render());
+  if (ranks.mpi().prints_errors()) support::print(stderr, "{}", diags.render());
   const bool only_usage = std::all_of(diags.records().begin(), diags.records().end(),
                                       [](const auto& record) { return record.code == Code::BadOption; });
   const int code = good ? kSuccess : only_usage ? kWrongUsage : kInputError;

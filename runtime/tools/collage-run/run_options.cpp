@@ -57,11 +57,17 @@ std::string wrong_files(const RunOptions& options) {
     if (!path.empty()) uses->push_back({option, path});
   };
   for (const std::string& package : options.packages) add(&read, "the command", package);
-  for (const runner::NamedFile& input : options.run.inputs) add(&read, "--input", input.file);
-  for (const runner::NamedFile& expected : options.run.expected) add(&read, "--expect", expected.file);
+  const auto add_named = [&add](std::vector<FileUse>* uses, const char* option,
+                                const std::vector<runner::NamedFile>& files) {
+    for (const runner::NamedFile& named : files) {
+      for (const std::string& path : runner::files_meant(named)) add(uses, option, path);
+    }
+  };
+  add_named(&read, "--input", options.run.inputs);
+  add_named(&read, "--expect", options.run.expected);
   add(&read, "--labels", options.run.labels);
   add(&read, "--faults", options.faults);
-  for (const runner::NamedFile& result : options.run.results) add(&written, "--save", result.file);
+  add_named(&written, "--save", options.run.results);
   add(&written, "--bench-json", options.bench_json);
   add(&written, "--trace", options.trace.file);
   return overwritten_file(read, written);

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "include/collage/version.h"
+#include "runtime/support/print.h"
 
 namespace collage::tools {
 namespace {
@@ -48,7 +49,7 @@ void add_printing_flag(CLI::App& app, const std::string& name, std::string (*pri
   app.add_flag_callback(
          name,
          [&app, print] {
-           fmt::print("{}", print(describe(app)));
+           support::print("{}", print(describe(app)));
            throw CLI::Success();
          },
          "")

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 
+#include "runtime/io/file_replacement.h"
+
 namespace collage::tools {
 namespace {
 
@@ -13,8 +15,10 @@ namespace fs = std::filesystem;
 
 /// Two names of one file have one key. Empty for what cannot be replaced.
 std::string key_of(const fs::path& path) {
+  const std::optional<std::string> end = runtime::end_of_links(path.string());
+  if (!end) return "";
   std::error_code error;
-  const fs::path full = fs::weakly_canonical(path, error);
+  const fs::path full = fs::weakly_canonical(*end, error);
   if (error || (fs::exists(full, error) && !fs::is_regular_file(full, error))) return "";
   return fs::absolute(full, error).string();
 }

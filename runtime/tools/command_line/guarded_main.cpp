@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -12,6 +13,7 @@
 #include <string>
 #include <system_error>
 
+#include "runtime/io/files_read.h"
 #include "runtime/tools/command_line/process_limits.h"
 #include "runtime/tools/command_line/program_text.h"
 
@@ -49,6 +51,8 @@ int after_output(int code, const char* why) {
 
 int guarded_main(const char* name, const std::function<int()>& run) {
   hold_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error with a message
+  runtime::note_files_read();
   try {
     return after_output(run(), nullptr);
   } catch (const std::bad_alloc&) {

@@ -27,8 +27,8 @@ inline constexpr SharedOption kTraceOption = {
     "--trace", "FILE", "write a run, predicted and actual, as JSON that Perfetto and chrome://tracing open"};
 inline constexpr std::string_view kTimelineFlag = "--timeline";
 inline constexpr std::string_view kTimelineHelp = "print what ran where and when, predicted and actual, and the memory";
-inline constexpr SharedOption kFaultsOption = {
-    "--faults", "FILE|SPEC", "let commands of devices fail, to try what happens then: `npu[0]: lose after 3 launches`"};
+inline constexpr SharedOption kFaultsOption = {"--faults", "FILE|SPEC",
+                                               "let commands of devices fail: `npu[0]: lose after 3 launches`"};
 inline constexpr SharedOption kThreadsOption = {"--threads", "N", "threads of the host"};
 
 }  // namespace collage::tools

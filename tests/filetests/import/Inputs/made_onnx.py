@@ -5,10 +5,11 @@
 Models that the model language cannot say: operators that the importer composes, functions, ports with one name.
 """
 import pathlib
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bad/onnx/Inputs"))
-from broken_onnx import INT64, attribute, field, fields, model, node, value_info  # noqa: E402
+from broken_onnx import INT64, attribute, field, fields, model, node, tensor, value_info  # noqa: E402
 
 
 def attention(extra=(), **kinds):
@@ -33,6 +34,11 @@ CASES = {
     "calls": model([node("four_times", ["x"], ["y"], domain="local")]) + fields(25, [TWICE, FOUR_TIMES]),
     "foreign_name": model([node("SequenceLength", ["x"], ["y"], domain="local")],
                           outputs=[value_info("y", [2, "n"], INT64)]) + field(25, COORDINATES),
+    "output_twice": model([node("Relu", ["x"], ["y"])], outputs=[value_info("y", [1, 4]), value_info("y", [1, 4])]),
+    "default": model([node("Add", ["x", "w"], ["y"])], inputs=[value_info("x", [1, 4]), value_info("w", [4])],
+                     tensors=[tensor("w", [4], struct.pack("<4f", 1, 1, 1, 1))]),
+    "equals": model([node("Relu", ["in=x"], ["out"]), node("Neg", ["in=x"], ["out=1,2"])], inputs=[value_info("in=x", [1, 4])],
+                    outputs=[value_info("out", [1, 4]), value_info("out=1,2", [1, 4])]),
     "same_name": model([node("Relu", ["x"], ["y"])], outputs=[value_info("x", [1, 4]), value_info("y", [1, 4])]),
 }
 

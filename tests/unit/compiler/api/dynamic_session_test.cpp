@@ -16,7 +16,8 @@ namespace {
 class Dynamic : public ::testing::Test {
  protected:
   void SetUp() override {
-    path_ = (std::filesystem::path(::testing::TempDir()) / ("collage_dynamic_" + std::to_string(::getpid()) + ".ir")).string();
+    path_ = (std::filesystem::path(::testing::TempDir()) / ("collage_dynamic_" + std::to_string(::getpid()) + ".ir"))
+                .string();
     std::ofstream(path_) << "model @m(%x: f32[batch, 3], %z: f32[batch, 3]) -> (%y: f32[batch, 2]) {\n"
                             "  %w = const dense f32[3, 2] [1, 0, 0, 1, 1, 1]\n"
                             "  %s = Sub(%x, %z)\n"
@@ -165,6 +166,51 @@ TEST_F(Dynamic, SaysWhatIsWrongWithInputs) {
   EXPECT_NE(with(1000, right, numbers.data()).find("no dtype 1000"), std::string::npos);
   EXPECT_EQ(session.made(), 0U);
   expect_right(session, 2);
+}
+
+/// Fields of a message of protobuf, all of less than 128 bytes.
+std::string field(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+std::string field(int number, int value) {
+  return {static_cast<char>(number << 3), static_cast<char>(value)};
+}
+
+/// y = Add(x, w), f32[2] all, with w = 1, 1 as a default, as an .onnx file.
+std::string model_with_default() {
+  const std::string type = field(2, field(1, field(1, 1) + field(2, field(1, field(1, 2)))));
+  const std::vector<float> ones = {1, 1};
+  const std::string w = field(1, 2) + field(2, 1) + field(8, std::string("w")) +
+                        field(9, std::string(reinterpret_cast<const char*>(ones.data()), 2 * sizeof(float)));
+  const auto text = [](int number, const char* name) { return field(number, std::string(name)); };
+  const std::string graph = field(1, text(1, "x") + text(1, "w") + text(2, "y") + text(4, "Add")) + text(2, "g") +
+                            field(5, w) + field(11, text(1, "x") + type) + field(11, text(1, "w") + type) +
+                            field(12, text(1, "y") + type);
+  return field(1, 8) + field(7, graph) + field(8, field(2, 17));
+}
+
+TEST_F(Dynamic, ADefaultIsReplacedByASetting) {
+  const std::string file = path_ + ".npy";
+  std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }";
+  head.append(117 - head.size(), ' ').append("\n");
+  const std::vector<float> w = {10, 20}, x = {1, 2};
+  std::ofstream(file, std::ios::binary) << "\x93NUMPY\x01" << '\0' << '\x76' << '\0' << head
+                                        << std::string(reinterpret_cast<const char*>(w.data()), 2 * sizeof(float));
+  compiler_.file("<m>.onnx", model_with_default());
+  const std::vector<int64_t> shape = {2};
+  for (const bool is_replaced : {false, true}) {
+    compiler_.set("default", is_replaced ? "w=" + file : "");
+    collage::DynamicSession session(compiler_, "<m>.onnx");
+    ASSERT_EQ(session.inputs(), std::vector<std::string>{"x"});
+    const auto results = session.run({{COLLAGE_F32, 1, shape.data(), x.data()}});
+    ASSERT_EQ(results.size(), 1U);
+    const auto* y = static_cast<const float*>(results[0].data);
+    EXPECT_EQ(y[0], is_replaced ? 11 : 2);
+    EXPECT_EQ(y[1], is_replaced ? 22 : 3);
+  }
+  compiler_.set("default", "v=" + file);
+  EXPECT_THROW(collage::DynamicSession(compiler_, "<m>.onnx"), collage::Error);
+  std::filesystem::remove(file);
 }
 
 TEST_F(Dynamic, NullHandlesFailAndNothingElse) {

@@ -145,6 +145,7 @@ TEST(MeasurementLine, ReadsBack) {
   EXPECT_FALSE(no_memory.lasting);
   EXPECT_EQ(parse_line(to_line(no_memory)), no_memory);
   EXPECT_FALSE(failed_measurement("no memory for 7 bytes of `npu`").lasting);
+  EXPECT_FALSE(failed_measurement("needs 7 bytes of memory; this machine has 5").lasting);
   for (const char* bad : {"", "ok", "ok 1 2", "ok 1 2 3", "ok 1 2 0 4", "ok -1 2 3 4", "ok 1 2 3 -4", "maybe 1 2 3 4"})
     EXPECT_FALSE(parse_line(bad)) << bad;
 }

@@ -27,7 +27,8 @@ class StrategyText : public ::testing::Test {
 
 TEST_F(StrategyText, ReadsBackAsWritten) {
   for (const char* text :
-       {"optimal", "greedy", "eager", "merge", "tvm", "evolve", "priority:npu,onednn", "single:host"}) {
+       {"optimal", "greedy", "eager", "merge", "tvm", "evolve", "priority:npu,onednn", "single:host", "onnxruntime",
+        "litert", "litert:2", "litert:2,10", "torch_tensorrt", "torch_tensorrt:7", "executorch", "hetero", "relax"}) {
     const std::optional<Strategy> strategy = parse(text);
     ASSERT_TRUE(strategy.has_value()) << text;
     EXPECT_EQ(to_string(*strategy), text);
@@ -54,6 +55,24 @@ TEST_F(StrategyText, WrongNumberOfBackends) {
     EXPECT_FALSE(parse(text).has_value()) << text;
   }
   EXPECT_EQ(diags_.error_count(), 9u);
+}
+
+TEST_F(StrategyText, WrongNumbers) {
+  for (const char* text : {"litert:", "litert:0", "litert:-1", "litert:two", "litert:1,2,3", "litert:1,", "litert:npu",
+                           "torch_tensorrt:1,2", "torch_tensorrt:99999999999999999999", "relax:1"}) {
+    EXPECT_FALSE(parse(text).has_value()) << text;
+  }
+  EXPECT_EQ(diags_.error_count(), 10u);
+  EXPECT_EQ(message(), "strategy `litert` takes one or two numbers of 1 and more, found ``");
+  EXPECT_EQ(diags_.records()[7].message, "strategy `torch_tensorrt` takes a number of 1 and more, found `1,2`");
+}
+
+TEST(PolicyStrategies, AreInNoSetOfSimplerOnes) {
+  EXPECT_EQ(policy_strategies().size(), 6u);
+  for (const Strategy& policy : policy_strategies()) {
+    EXPECT_FALSE(searches(policy));
+    for (const Strategy& one : simpler_strategies(Simpler::All, {"host", "npu"})) EXPECT_NE(one, policy);
+  }
 }
 
 TEST(StrategyRows, AreTheTableInTheManual) {

@@ -247,6 +247,22 @@ TEST(Check, IntegersMustBeEqual) {
   EXPECT_FALSE(compare(a, b, 1e-4).passed);
 }
 
+/// Where steps are permitted; bools never differ.
+TEST(Check, IntegersMayBeStepsApart) {
+  Tensor one(DType::I8, {2}), other(DType::I8, {2});
+  one.as<int8_t>()[0] = 5;
+  one.as<int8_t>()[1] = other.as<int8_t>()[1] = -3;
+  other.as<int8_t>()[0] = 4;
+  EXPECT_FALSE(compare(one, other, 0.1).passed);
+  EXPECT_TRUE(compare(one, other, 0, 1).passed);
+  other.as<int8_t>()[0] = 3;
+  EXPECT_FALSE(compare(one, other, 0, 1).passed);
+  Tensor yes(DType::Bool, {1}), no(DType::Bool, {1});
+  yes.as<uint8_t>()[0] = 1;
+  no.as<uint8_t>()[0] = 0;
+  EXPECT_FALSE(compare(yes, no, 0, 1).passed);
+}
+
 TEST(Check, WrongInputsAreAFailureNotACrash) {
   Model model;
   fill(model);

@@ -1,133 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that only the values of a run fix the shapes of: branches, loops, scans, sequences, and operators with results
-// of unknown size. Models are ONNX as protobuf text.
-#include "compiler/stages/staged_model.h"
-
-#include <google/protobuf/text_format.h>
-#include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
-
-#include <filesystem>
-#include <fstream>
-
-#include "compiler/request/model_source.h"
+// of unknown size.
 #include "compiler/stages/dynamic_model.h"
+#include "tests/unit/compiler/stages/staged_fixture.h"
 
 namespace collage::stages {
 namespace {
-
-using ir::DType;
-using ir::Shape;
-using ir::Tensor;
-using Tensors = std::vector<Tensor>;
-
-template <typename T>
-Tensor tensor(DType dtype, const Shape& shape, const std::vector<T>& values) {
-  Tensor made(dtype, shape);
-  std::copy(values.begin(), values.end(), made.as<T>().begin());
-  return made;
-}
-Tensor floats(const Shape& shape, const std::vector<float>& values) {
-  return tensor(DType::F32, shape, values);
-}
-Tensor ints(const Shape& shape, const std::vector<int64_t>& values) {
-  return tensor(DType::I64, shape, values);
-}
-Tensor boolean(bool value) {
-  return tensor<uint8_t>(DType::Bool, {}, {static_cast<uint8_t>(value)});
-}
-
-template <typename T>
-std::vector<T> elements(const Tensor& tensor) {
-  return {tensor.as<T>().begin(), tensor.as<T>().end()};
-}
-
-class Staged : public ::testing::Test {
- protected:
-  Staged() {
-    const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = std::filesystem::path(::testing::TempDir()) / ("collage_stages_" + name);
-    std::filesystem::create_directories(folder_);
-  }
-  ~Staged() override { std::filesystem::remove_all(folder_); }
-
-  /// `graph`: the fields of a GraphProto; `functions`: further fields of the ModelProto.
-  std::unique_ptr<StagedModel> open(const std::string& graph, const request::Specialisation& to = {}, size_t kept = 64,
-                                    const std::string& functions = "") {
-    onnx::ModelProto proto;
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(functions, &proto));
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(graph, proto.mutable_graph()));
-    proto.mutable_graph()->set_name("m");
-    proto.set_ir_version(8);
-    proto.add_opset_import()->set_version(17);
-    const std::string path = (folder_ / "m.onnx").string();
-    std::ofstream(path, std::ios::binary) << proto.SerializeAsString();
-    source_ = request::ModelSource::open(path, {}, sources_, diags_);
-    if (source_ == nullptr) return nullptr;
-    made_ = source_->specialise(to, diags_);
-    if (!made_ || !made_->first) return nullptr;
-    return std::make_unique<StagedModel>(source_->onnx(), *made_->first, made_->bound, settings(), kept, diags_);
-  }
-
-  StageSettings settings() const {
-    StageSettings settings{folder_ / "m.onnx", std::make_shared<const request::RuleFiles>(), {}};
-    settings.settings.cache = "";
-    settings.settings.costs.mode = request::CostMode::Estimate;
-    settings.checks = true;
-    return settings;
-  }
-
-  Tensors run(StagedModel& model, const Tensors& inputs) {
-    auto outputs = model.run(inputs);
-    EXPECT_TRUE(outputs.is_ok()) << (outputs.is_ok() ? "" : outputs.message()) << diags_.render();
-    return outputs ? *outputs : Tensors();
-  }
-
-  std::filesystem::path folder_;
-  support::SourceManager sources_;
-  support::Diagnostics diags_{sources_};
-  std::unique_ptr<request::ModelSource> source_;
-  std::optional<request::Specialised> made_;
-};
-
-/// `name: "x" type { … }` of a port.
-std::string port(const std::string& name, int element, const std::vector<std::string>& dims) {
-  std::string shape;
-  for (const std::string& dim : dims) {
-    const bool is_size = dim.find_first_not_of("0123456789") == std::string::npos;
-    shape += is_size ? "dim { dim_value: " + dim + " } " : "dim { dim_param: \"" + dim + "\" } ";
-  }
-  return "name: \"" + name + "\" type { tensor_type { elem_type: " + std::to_string(element) + " shape { " + shape +
-         "} } }";
-}
-std::string input(const std::string& name, int element, const std::vector<std::string>& dims) {
-  return "input { " + port(name, element, dims) + " }\n";
-}
-std::string output(const std::string& name) {
-  return "output { name: \"" + name + "\" }\n";
-}
-std::string node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                 const std::string& attributes = "") {
-  std::string text = "node { op_type: \"" + op + "\" ";
-  for (const std::string& name : inputs) text += "input: \"" + name + "\" ";
-  for (const std::string& name : outputs) text += "output: \"" + name + "\" ";
-  return text + attributes + " }\n";
-}
-std::string body(const std::string& name, const std::string& graph) {
-  return "attribute { name: \"" + name + "\" type: GRAPH g { name: \"" + name + "\" " + graph + " } } ";
-}
-std::string number(const std::string& name, int64_t value) {
-  return "attribute { name: \"" + name + "\" type: INT i: " + std::to_string(value) + " } ";
-}
-std::string int_constant(const std::string& name, const std::vector<int64_t>& values) {
-  std::string text = "initializer { name: \"" + name + "\" data_type: 7 dims: " + std::to_string(values.size()) + " ";
-  for (int64_t value : values) text += "int64_data: " + std::to_string(value) + " ";
-  return text + "}\n";
-}
-
-constexpr int kFloat = onnx::TensorProto::FLOAT;
-constexpr int kInt = onnx::TensorProto::INT64;
-constexpr int kBool = onnx::TensorProto::BOOL;
 
 TEST_F(Staged, ValuesDecideHowManyCoordinatesThereAre) {
   auto model = open(input("x", kFloat, {"2", "3"}) + output("y") + node("Relu", {"x"}, {"r"}) +
@@ -460,23 +338,12 @@ TEST_F(Staged, AGivenInputThatDecidesAShapeIsBound) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{3, 2}));
 }
 
-std::string call(const std::string& op, const std::vector<std::string>& inputs,
-                 const std::vector<std::string>& outputs) {
-  return node(op, inputs, outputs, "domain: \"local\"");
-}
-std::string function(const std::string& name, const std::vector<std::string>& inputs, const std::string& nodes,
-                     const std::string& result) {
-  std::string text = "functions { name: \"" + name + "\" domain: \"local\" opset_import { version: 17 } ";
-  for (const std::string& one : inputs) text += "input: \"" + one + "\" ";
-  return text + "output: \"" + result + "\" " + nodes + "}\n";
-}
-
 /// Functions of a model that have names of the standard's operators, and other operands.
 TEST_F(Staged, WhatDecidesAShapeIsNotSaidByTheNameAlone) {
   request::Specialisation to;
   to.given.emplace("x", floats({4}, {1, 0, 2, 3}));
   auto model = open(input("x", kFloat, {"4"}) + output("y") + call("Range", {"x"}, {"i"}) + node("Neg", {"i"}, {"y"}),
-                    to, 64, function("Range", {"data"}, node("NonZero", {"data"}, {"places"}), "places"));
+                    to, 64, function("Range", {"data"}, {"places"}, node("NonZero", {"data"}, {"places"})));
   ASSERT_NE(model, nullptr) << "x is data: " << diags_.render();
   EXPECT_TRUE(made_->bound.empty());
   EXPECT_EQ(elements<int64_t>(run(*model, {floats({4}, {1, 0, 2, 3})}).at(0)), (std::vector<int64_t>{0, -2, -3}));
@@ -484,7 +351,7 @@ TEST_F(Staged, WhatDecidesAShapeIsNotSaidByTheNameAlone) {
   to.given.clear();
   to.given.emplace("s", ints({2}, {2, 2}));
   open(input("x", kFloat, {"4"}) + input("s", kInt, {"2"}) + output("y") + call("NonMaxSuppression", {"x", "s"}, {"y"}),
-       to, 64, function("NonMaxSuppression", {"data", "to"}, node("Reshape", {"data", "to"}, {"made"}), "made"));
+       to, 64, function("NonMaxSuppression", {"data", "to"}, {"made"}, node("Reshape", {"data", "to"}, {"made"})));
   ASSERT_TRUE(made_ && made_->whole) << diags_.render();
   EXPECT_TRUE(made_->bound.contains("s"));
 }

@@ -86,6 +86,12 @@ TEST(Validate, RefusesEveryDamage) {
       {"negative operand", [](Plan& p) { host_op(p).inputs[0] = -2; }},
       {"operand elsewhere", [](Plan& p) { host_op(p).inputs[0] = kDeviceIn; }},
       {"operand not plain", [](Plan& p) { p.buffers[kHostOut].tensor.form.layout = "NHWC"; }},
+      {"missing operand", [](Plan& p) { host_op(p).inputs.pop_back(); }},
+      {"absent operand", [](Plan& p) { host_op(p).inputs[1] = -1; }},
+      {"result of another shape",
+       [](Plan& p) {
+         p.buffers[kHostOut].tensor.shape = {1, 2, 3, 5};
+       }},
       {"overwritten constant", [](Plan& p) { host_op(p).outputs[0] = kConstant; }},
       {"kernel operand", [](Plan& p) { kernel(p).buffers[0] = 99; }},
       {"kernel operand elsewhere", [](Plan& p) { kernel(p).buffers[0] = kPeer; }},

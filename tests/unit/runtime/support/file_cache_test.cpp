@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <string>
 
 namespace collage::support {
 namespace {
@@ -43,6 +46,33 @@ class CacheFolder : public ::testing::Test {
 
   fs::path folder_;
 };
+
+/// Sets a variable while it lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    ::setenv(name, value, 1);
+  }
+  ~Variable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+TEST(UserCacheFolder, FollowsAbsolutePathsAlone) {
+  const Variable home("HOME", "/home/ann"), cache("XDG_CACHE_HOME", "/var/cache/ann");
+  EXPECT_EQ(user_cache_folder(), "/var/cache/ann/collage");
+  const Variable relative("XDG_CACHE_HOME", "cache");
+  EXPECT_EQ(user_cache_folder(), "/home/ann/.cache/collage");
+  const Variable nowhere("HOME", "relative");
+  EXPECT_EQ(user_cache_folder(), "");
+  const Variable empty("HOME", "");
+  EXPECT_EQ(user_cache_folder(), "");
+}
 
 TEST_F(CacheFolder, KeepsBytesByTheWholeKey) {
   const std::string value("\0one\nline", 9);

@@ -16,12 +16,37 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(Visible, ShowsControlCharacters) {
-  EXPECT_EQ(visible("a\nb\x1b[31m\t\x7f\r"), "a\\x0ab\\x1b[31m\\x09\\x7f\\x0d");
+  EXPECT_EQ(visible("a\nb\x1b[31m\t\x7f\r"), "a\\x0ab\\x1b[31m\\x09\\u007f\\x0d");
   EXPECT_EQ(visible("a\nb\t\x1b", Lines::Keep), "a\nb\t\\x1b");
   EXPECT_EQ(visible("gr\xc3\xbc\xc3\x9f \xc2\xb5s"), "gr\xc3\xbc\xc3\x9f \xc2\xb5s");
   EXPECT_EQ(visible("\xc2\x9b"
                     "2J"),
-            "\\x9b2J");
+            "\\u009b2J");
+}
+
+TEST(Visible, ShowsWhatTurnsLinesRoundOrTakesNoRoom) {
+  EXPECT_EQ(visible("a\u202eb\u2066c\u200bd\ufeff"), "a\\u202eb\\u2066c\\u200bd\\ufeff");
+  EXPECT_EQ(visible("\U000e0041"), "\\udb40\\udc41");
+  EXPECT_EQ(visible("\u05d0\u0628\u4e2d\U0001d54f\u2028"), "\u05d0\u0628\u4e2d\U0001d54f\\u2028");
+  EXPECT_EQ(visible("a\x9b\xff"
+                    "2J\xe2\x80",
+                    Lines::Keep),
+            "a\\x9b\\xff2J\\xe2\\x80");
+  EXPECT_EQ(visible(visible("\x1b\u202e")), "\\x1b\\u202e");
+  EXPECT_EQ(masked("a\x1b\u202e\xff\n\tb"), "a???\n\tb");
+}
+
+/// Columns are those of the line as it is shown.
+TEST(Visible, AnExcerptKeepsItsCarets) {
+  SourceManager sources;
+  Diagnostics diags(sources);
+  const FileId file = sources.add("a.rules",
+                                  "x \xc2\x9b"
+                                  "2J \u202eword \u00fc here\n");
+  const auto at = static_cast<uint32_t>(sources.text(file).find("here"));
+  diags.error(Code::BadModel, {file, at, at + 4}, "wrong");
+  EXPECT_EQ(diags.render(), "a.rules:1:" + std::to_string(at + 1) + ": error: wrong [" + code_text(Code::BadModel) +
+                                "]\n    1 | x ?2J ?word \u00fc here\n      | " + std::string(14, ' ') + "^~~~\n");
 }
 
 TEST(Visible, NoMessageHasALineOfItsOwnMaking) {

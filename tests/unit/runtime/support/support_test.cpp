@@ -2,6 +2,7 @@
 // Diagnostics, source texts, spelling hints, durations and layouts: what every stage leans on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -39,6 +40,43 @@ TEST(Diagnostics, SpansPastTheEndAreHarmless) {
   support::Diagnostics diags(sources);
   diags.error(Code::SyntaxError, {file, 1, 900}, "unexpected end of file");
   EXPECT_NE(diags.render().find("m.ir:1:2: error: unexpected end of file"), std::string::npos);
+}
+
+TEST(SourceManager, PlacesAreThoseOfTheLines) {
+  support::SourceManager sources;
+  const std::string text = "ab\n\ncd\r\ne";
+  const support::FileId file = sources.add("m.ir", text);
+  const std::pair<int, int> places[] = {{1, 1}, {1, 2}, {1, 3}, {2, 1}, {3, 1}, {3, 2},
+                                        {3, 3}, {3, 4}, {4, 1}, {4, 2}, {4, 2}};
+  const char* lines[] = {"ab", "ab", "ab", "", "cd", "cd", "cd", "cd", "e", "e", "e"};
+  for (uint32_t at = 0; at < std::size(places); ++at) {
+    const support::LineColumn found = sources.position(file, at);
+    EXPECT_EQ(std::pair(found.line, found.column), places[at]) << at;
+    EXPECT_EQ(sources.line_at(file, at), lines[at]) << at;
+  }
+  const support::FileId empty = sources.add("none.ir", "");
+  EXPECT_EQ(sources.position(empty, 5).line, 1);
+  EXPECT_EQ(sources.line_at(empty, 5), "");
+}
+
+/// A file of a million mistakes is neither printed without end nor looked through for each of them.
+TEST(Diagnostics, AHundredOfACodeAreShown) {
+  support::SourceManager sources;
+  constexpr uint32_t kLines = 200'000;
+  std::string text;
+  for (uint32_t i = 0; i < kLines; ++i) text += "%v = Rleu(%x)\n";
+  const support::FileId file = sources.add("m.ir", text);
+  support::Diagnostics diags(sources);
+  for (uint32_t i = 0; i < kLines; ++i) {
+    const uint32_t at = i * 14 + 5;
+    diags.error(Code::UnknownOperator, {file, at, at + 4}, "unknown operator `Rleu{}`", i);
+  }
+  diags.warning(Code::UndefinedValue, {file, 0, 2}, "another kind");
+  const std::string shown = diags.render();
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 3 * (100 + 1) + 1);
+  EXPECT_TRUE(
+      shown.ends_with("note: 199900 more of " + support::code_text(Code::UnknownOperator) + " are not shown\n"));
+  EXPECT_EQ(diags.error_count(), kLines);
 }
 
 TEST(SourceManager, ManagersShareATextUnlessItHasAByteOrderMark) {

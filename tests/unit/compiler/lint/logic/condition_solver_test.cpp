@@ -38,6 +38,13 @@ TEST(LintConditions, ThatExcludeEachOther) {
            "where rank(x) > 64",
            "where min(dim(x, 0), 4) > 4",
            "where abs(dim(x, 0) - 3) < 0",
+           "where max(shape(x)) < 4 where min(shape(x)) > 3",
+           "where max(shape(x)) <= 8 where all(shape(x) > 8)",
+           "where any(shape(x) > 8) where max(shape(x)) <= 8",
+           "where not all(shape(x) <= 8) where max(shape(x)) <= 8",
+           "where max(shape(x)) <= 8 where shape(x)[0] > 8",
+           "where min(shape(x)) >= 2 where dim(x, 1) == 1",
+           "where max(values(z)) <= 0.5 where min(values(z)) > 0.5",
        }) {
     Linted linted = one_rule(clauses);
     EXPECT_TRUE(linted.has(Code::ContradictoryWhere)) << clauses;
@@ -56,6 +63,10 @@ TEST(LintConditions, ThatMayHold) {
            "where dim(x, 0) % 4 == 1 where dim(x, 0) % 6 == 3",
            "where dim(x, 0) / 4 > 1.9 where dim(x, 0) / 4 < 2.1",
            "where elems(x) == 0 where dim(x, 0) == 6",
+           "where max(shape(x)) > 8 where min(shape(x)) < 8",
+           "where all(shape(x) > 8) where all(shape(x) < 8)",
+           "where any(shape(x) > 8) where any(shape(x) < 8)",
+           "where not all(shape(x) > 8) where max(shape(x)) > 8",
            "where dim(x, 0) < dim(x, 1) where dim(x, 1) < dim(x, 2)",
            "where rank(x) == 2 where shape(x) != shape(z)",
            "where max(dim(x, 0), 4) > 4",

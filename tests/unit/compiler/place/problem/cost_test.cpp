@@ -14,13 +14,12 @@
 namespace collage::place {
 namespace {
 
-using Unit = Cost::Unit;
 using runtime::Duration;
 
 TEST(Cost, TextsEndInTheUnit) {
   EXPECT_EQ(to_string(Cost::time(Duration::picoseconds(41'000'000))), "41us");
   EXPECT_EQ(to_string(Cost::joules(8.192e-6)), "8.192uJ");
-  EXPECT_EQ(to_string(Cost::of(250, Unit::Joules)), "250pJ");
+  EXPECT_EQ(to_string(Cost::of(250, Cost::Unit::Joules)), "250pJ");
   EXPECT_EQ(human(Cost::time(Duration::seconds(12.84e-3))), "12.84 ms");
   EXPECT_EQ(human(Cost::joules(4.1e-6)), "4.1 uJ");
   EXPECT_EQ(unit_name(Cost::joules(1)), "J");
@@ -28,19 +27,19 @@ TEST(Cost, TextsEndInTheUnit) {
 }
 
 TEST(Cost, NothingAndMaxHaveNoUnit) {
-  EXPECT_EQ(Cost().unit(), Unit::None);
-  EXPECT_EQ(Cost::max().unit(), Unit::None);
+  EXPECT_EQ(Cost().unit(), Cost::Unit::None);
+  EXPECT_EQ(Cost::max().unit(), Cost::Unit::None);
   EXPECT_EQ(unit_name(Cost()), "s");
-  EXPECT_EQ(Cost(), Cost::of(0, Unit::Joules));
+  EXPECT_EQ(Cost(), Cost::of(0, Cost::Unit::Joules));
 }
 
 TEST(Cost, SumsKeepTheUnit) {
   Cost total;
-  total += Cost::of(3, Unit::Joules);
-  EXPECT_EQ(total.unit(), Unit::Joules);
-  EXPECT_EQ((total - Cost::of(5, Unit::Joules)).count(), -2);
-  EXPECT_EQ((Cost() - total).unit(), Unit::Joules);
-  EXPECT_EQ((total + Cost()).unit(), Unit::Joules);
+  total += Cost::of(3, Cost::Unit::Joules);
+  EXPECT_EQ(total.unit(), Cost::Unit::Joules);
+  EXPECT_EQ((total - Cost::of(5, Cost::Unit::Joules)).count(), -2);
+  EXPECT_EQ((Cost() - total).unit(), Cost::Unit::Joules);
+  EXPECT_EQ((total + Cost()).unit(), Cost::Unit::Joules);
   EXPECT_LT(total, Cost::max());
 }
 
@@ -66,7 +65,7 @@ TEST(Cost, PercentsHaveNoExponent) {
 }
 
 TEST(Cost, TheGapIsAPartOfTheBound) {
-  const auto ps = [](int64_t count) { return Cost::of(count, Unit::Seconds); };
+  const auto ps = [](int64_t count) { return Cost::of(count, Cost::Unit::Seconds); };
   EXPECT_EQ(gap(ps(125), ps(100)), 0.25);
   EXPECT_EQ(gap(ps(100), ps(100)), 0.0);
   // A bound of zero proves nothing.
@@ -88,7 +87,7 @@ TEST(Cost, TheSearchOfAProblemInJoulesGivesJoules) {
   sketch.add_singletons(5);
   sketch.add({0, 1}, 4, other, there);
   Problem& problem = sketch.problem;
-  problem.unit = Unit::Joules;
+  problem.unit = Cost::Unit::Joules;
   for (Candidate& candidate : problem.candidates) candidate.cost = problem.cost_of(candidate.cost.count());
   for (ProblemValue& value : problem.values) {
     for (ConversionEdge& edge : value.conversions) edge.cost = problem.cost_of(edge.cost.count());

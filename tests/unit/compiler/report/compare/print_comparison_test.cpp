@@ -78,5 +78,28 @@ TEST(PrintComparison, SaysWhereAnotherStrategyIsFaster) {
   EXPECT_EQ(print(comparison, 300).find("verdict"), std::string::npos) << "no time is a latency";
 }
 
+TEST(PrintComparison, SaysWhichPoliciesCostMoreThanTheHost) {
+  Comparison comparison = sample(false);
+  EXPECT_EQ(print(comparison, 300).find("to host"), std::string::npos) << "no policy is compared";
+  comparison.rows.push_back(row_of("host only", 2e-3, 0));
+  for (const auto& [name, predicted] : {std::pair("litert", 1.5e-3), std::pair("relax", 3e-3)}) {
+    comparison.rows.push_back(row_of(name, predicted, 0));
+    comparison.rows.back().is_policy = true;
+  }
+  std::string text = print(comparison, 300);
+  EXPECT_NE(text.find("ratio   to host   partitions"), std::string::npos) << text;
+  EXPECT_NE(text.find("policies    1 of 2 cost more than the host alone: relax\n"), std::string::npos) << text;
+  // What was measured decides.
+  for (CompareRow& row : comparison.rows) row.measured = Measured{1e-3, 1e-3, 0};
+  comparison.runs = 3;
+  text = print(comparison, 300);
+  EXPECT_NE(text.find("policies    none of 2 costs more than the host alone\n"), std::string::npos) << text;
+  for (CompareRow& row : comparison.rows) {
+    if (row.strategy == "host only") row.found.reset();
+  }
+  text = print(comparison, 300);
+  EXPECT_EQ(text.find("to host"), std::string::npos) << "nothing to compare with";
+}
+
 }  // namespace
 }  // namespace collage::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/rules_tool/trials.h"
+#include "compiler/lint/models/trials.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 #include "compiler/ir/analysis/evaluate.h"
 #include "runtime/core/element.h"
 
-namespace collage::rules_tool {
+namespace collage::lint {
 namespace {
 
 /// As `check` has it.
@@ -67,4 +67,4 @@ std::string element_text(const ir::Tensor& tensor, int64_t element) {
   return std::isnan(value) ? "nan" : fmt::format("{:g}", value);
 }
 
-}  // namespace collage::rules_tool
+}  // namespace collage::lint

@@ -10,7 +10,7 @@
 
 #include "compiler/ir/graph/graph.h"
 
-namespace collage::rules_tool {
+namespace collage::lint {
 
 /// Values of one execution.
 struct Trial {
@@ -41,4 +41,4 @@ std::string indices(const ir::Shape& shape, int64_t element);
 /// One element; the sign of a NaN means nothing.
 std::string element_text(const ir::Tensor& tensor, int64_t element);
 
-}  // namespace collage::rules_tool
+}  // namespace collage::lint
